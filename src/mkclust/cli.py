@@ -1,0 +1,241 @@
+"""The command line: a thin shell over read, fit, summary and write."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import StringIO
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from . import datasets
+from ._version import __version__
+from .dual_noise import MKCDNM
+from .errors import InputError, MkclustWarning
+from .estimator import MultiViewClusterer
+from .io import inspect as inspect_file
+from .io import read
+from .io.atomic import write_text_atomic
+from .kernels import KERNELS
+from .method_options import chosen_options, own_parameters, with_method_options
+from .methods import METHODS
+from .progress import listening
+from .results import write_results
+from .summary import summary
+from .views import MultiView
+
+app = typer.Typer(
+    help="Cluster samples described by several views or kernels, and see which views helped.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Paths = Annotated[
+    list[Path],
+    typer.Argument(help="A .mat, .npz, .csv or .parquet file, a folder, or one file per view."),
+]
+Clusters = Annotated[int, typer.Option("-k", "--clusters", help="Number of clusters.", min=1)]
+Method = Annotated[str, typer.Option(help="The method; see [bold]mkclust methods[/].")]
+Kernel = Annotated[str, typer.Option(help=f"One of {', '.join(KERNELS)}.")]
+ViewNames = Annotated[
+    str | None, typer.Option("--views", help="Variables or files to use, comma-separated.")
+]
+Labels = Annotated[
+    str | None, typer.Option(help="Where the known classes are; 'none' to ignore them.")
+]
+Transpose = Annotated[
+    bool | None,
+    typer.Option("--transpose/--no-transpose", help="Samples are columns.", show_default="decide"),
+]
+AsKernels = Annotated[
+    bool | None,
+    typer.Option("--kernels/--features", help="What the matrices are.", show_default="decide"),
+]
+Center = Annotated[bool, typer.Option(help="Centre the kernels.")]
+Normalize = Annotated[bool, typer.Option(help="Scale the kernels to unit diagonal.")]
+Restarts = Annotated[int, typer.Option(help="Restarts of k-means.", min=1)]
+Seed = Annotated[int, typer.Option(help="Seed of k-means.", min=0)]
+Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
+
+
+@app.command()
+@with_method_options
+def cluster(
+    paths: Paths,
+    clusters: Clusters,
+    method: Method = "mkc-dnm",
+    kernel: Kernel = "gaussian",
+    views: ViewNames = None,
+    labels: Labels = None,
+    transpose: Transpose = None,
+    kernels: AsKernels = None,
+    center: Center = True,
+    normalize: Normalize = True,
+    n_init: Restarts = 10,
+    seed: Seed = 0,
+    out: Out = Path("mkclust-out"),
+    quiet: Quiet = False,
+    **options: Any,
+) -> None:
+    """Cluster the samples of one or more files, say what was found, and write the results.
+
+    Writes labels.csv, embedding.npz (or graph.npz), result.json and report.html to the output
+    folder, each whole or not at all.
+    """
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+    if kernel not in KERNELS:
+        raise InputError(f"unknown kernel {kernel!r}; known are {', '.join(KERNELS)}")
+    model = METHODS[method](
+        clusters, kernel=kernel, center=center, normalize=normalize, n_init=n_init,
+        random_state=seed, **chosen_options(method, options),
+    )  # fmt: skip
+    data = _read(paths, views, labels, transpose, kernels)
+    _run(model, data, out, quiet, source=[str(path) for path in paths])
+
+
+@app.command()
+def inspect(
+    path: Annotated[Path, typer.Argument(help="A file or folder that may hold views.")],
+) -> None:
+    """Say what is in a file, and what would be made of it."""
+    console = Console(highlight=False)
+    table = Table("variable", "kind", "shape", "type", "used as", box=None, padding=(0, 2, 0, 0))
+    for variable in inspect_file(path):
+        shape = " x ".join(map(str, variable.shape))
+        cells = (variable.name, variable.kind, shape, variable.dtype, variable.role)
+        table.add_row(*(escape(str(cell)) for cell in cells))
+    console.print(table)
+    data = read(path)
+    console.print(f"\n{escape(repr(data))}", soft_wrap=True)
+    for note in data.notes:
+        console.print(f"[dim]- {escape(note)}[/]", soft_wrap=True)
+    if data.labels is not None:
+        console.print(f"[dim]- {len(set(data.labels.tolist()))} known classes[/]")
+
+
+@app.command()
+def demo(
+    solver: Annotated[str, typer.Option(help="authors, paper or exact.")] = "authors",
+    out: Out = Path("mkclust-demo"),
+) -> None:
+    """Cluster the bundled handwritten digits (2000 samples, six views) into ten groups."""
+    model = MKCDNM(10, random_state=0, solver=solver)
+    _run(model, datasets.load_mfeat(), out, quiet=False, source=["UCI Multiple Features"])
+
+
+@app.command()
+def methods() -> None:
+    """List every method with its parameters and where it comes from."""
+    table = Table("name", "method", "parameters", "reference", box=None, padding=(0, 2, 0, 0))
+    for name, kind in METHODS.items():
+        parameters = ", ".join(f"--{p.replace('_', '-')}" for p in own_parameters(kind)) or "-"
+        table.add_row(f"[bold]{name}[/]", kind.title, parameters, f"[dim]{kind.reference}[/]")
+    Console(highlight=False).print(table)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"mkclust {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line: 0 done, 2 wrong usage or input, 1 a failure of ours."""
+    try:
+        app()
+    except InputError as error:
+        errors.print(f"[red]error:[/] {escape(str(error))}")
+        sys.exit(2)
+    except OSError as error:
+        errors.print(f"[red]error:[/] {escape(str(error))}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        errors.print("interrupted")
+        sys.exit(130)
+
+
+def _read(
+    paths: list[Path],
+    views: str | None,
+    labels: str | None,
+    transpose: bool | None,
+    kernels: bool | None,
+) -> MultiView:
+    wanted = None if views is None else [name.strip() for name in views.split(",")]
+    return read(
+        paths[0] if len(paths) == 1 else paths,
+        views=wanted[0] if wanted is not None and len(wanted) == 1 else wanted,
+        labels=False if labels == "none" else labels,
+        transpose=transpose,
+        kernels=kernels,
+    )
+
+
+def _run(
+    model: MultiViewClusterer, data: MultiView, out: Path, quiet: bool, source: list[str]
+) -> None:
+    """Fit, print, write: what `cluster` and `demo` have in common."""
+    _check_writable(out)
+    began = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught, _progress(quiet):
+        warnings.simplefilter("always", MkclustWarning)
+        model.fit(data)
+    seconds = time.perf_counter() - began
+    notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+    console = Console(highlight=False, quiet=quiet)
+    page = Console(highlight=False, record=True, width=110, file=StringIO())
+    for target in (console, page):
+        for note in data.notes:
+            target.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
+        target.print(summary(model, data, seconds))
+        for note in notes:
+            target.print(f"[yellow]note:[/] {escape(note)}")
+    extra = {"source": source, "warnings": notes, "seconds": seconds}
+    written = write_results(out, model, data, extra)
+    written.append(out / "report.html")
+    write_text_atomic(written[-1], page.export_html())
+    console.print(f"Written to {escape(str(out))}: {', '.join(path.name for path in written)}")
+
+
+def _check_writable(folder: Path) -> None:
+    """Find out before the work, not after it, that the results have no place to go."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".writable"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"results cannot be written to {folder}: {reason}") from None
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[None]:
+    """Show what is being done, on terminals only."""
+    if quiet or not errors.is_terminal:
+        yield
+        return
+    with errors.status("starting") as status, listening(status.update):
+        yield

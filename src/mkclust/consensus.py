@@ -1,0 +1,76 @@
+"""Spectra and dimensions to the consensus partition H*."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from .overlap import Overlap
+from .progress import step
+from .spectrum import Spectrum, with_fixed_signs
+
+ORTHONORMAL = 1e-10  # how far H*'H* may be from the identity before the thin SVD takes over
+SHARED = 1e-12  # relative; a direction of smaller singular value squared is rounding
+
+
+@dataclass(frozen=True)
+class Consensus:
+    """H* (n, k) with orthonormal columns, and the singular values (k,) of [U_1 ... U_m].
+
+    Where the kept directions span fewer than k dimensions, the columns beyond are zero.
+    """
+
+    H: np.ndarray
+    singular_values: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        return int(np.count_nonzero(self.singular_values))
+
+
+def consensus(
+    spectra: Sequence[Spectrum], dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap
+) -> Consensus:
+    r"""Partition closest to all kept subspaces: $\max_{H^TH = I_k} \sum_p \|H^TU_p\|_F^2$ (§3.3).
+
+    H* are the k leading left singular vectors of $U = [U_1 \ldots U_m]$, taken through
+    $G = U^TU$ (known from the overlaps): $H = UW\Lambda^{-1/2}$. O(n k sum(d)), no n x n matrix.
+    Squaring the condition can cost orthonormality, so it is checked, and a thin SVD of U
+    replaces the short cut where it is poor.
+
+    >>> from mkclust.overlap import overlap
+    >>> V = Spectrum(np.eye(4)[:, :2], np.ones(2), True)
+    >>> found = consensus([V, V], [2, 1], 1, overlap([V, V]))
+    >>> found.H.ravel(), found.singular_values.round(6)
+    (array([1., 0., 0., 0.]), array([1.414214]))
+    """
+    step("consensus")
+    kept = overlap.columns(dimensions)
+    size = min(k, len(kept))
+    G = overlap.cross[np.ix_(kept, kept)]
+    squares, W = scipy.linalg.eigh(G, subset_by_index=[len(kept) - size, len(kept) - 1])
+    squares, W = squares[::-1], W[:, ::-1]
+    rank = int(np.count_nonzero(squares > SHARED * squares[0]))
+    W = W[:, :rank] / np.sqrt(squares[:rank])
+    edges = np.cumsum(dimensions)[:-1]
+    parts = zip(spectra, dimensions, np.split(W, edges), strict=True)
+    H = sum(spectrum.vectors[:, :d] @ part for spectrum, d, part in parts)
+    values = np.sqrt(squares[:rank])
+    if np.abs(H.T @ H - np.eye(rank)).max() > ORTHONORMAL:
+        H, values = _thin_svd(spectra, dimensions, rank)
+    return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - rank)))
+
+
+def _thin_svd(
+    spectra: Sequence[Spectrum], dimensions: Sequence[int] | np.ndarray, rank: int
+) -> tuple[np.ndarray, np.ndarray]:
+    kept = [spectrum.vectors[:, :d] for spectrum, d in zip(spectra, dimensions, strict=True)]
+    U, values, _ = scipy.linalg.svd(np.hstack(kept), full_matrices=False)
+    return U[:, :rank], values[:rank]
+
+
+def _padded(H: np.ndarray, k: int) -> np.ndarray:
+    return np.pad(H, ((0, 0), (0, k - H.shape[1])))

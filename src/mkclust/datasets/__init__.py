@@ -1,0 +1,6 @@
+"""Data to start with: one bundled real set and a generator of planted clusters."""
+
+from .mfeat import load_mfeat
+from .synthetic import make_views
+
+__all__ = ["load_mfeat", "make_views"]

@@ -1,0 +1,223 @@
+"""MKC-DNM: multiple kernel clustering with dual noise minimization."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from .consensus import consensus
+from .dimensions import Dimensions, choose_dimensions, reach
+from .errors import DegenerateWarning, InfeasibleError, InfeasibleWarning, InputError
+from .estimator import MultiViewClusterer
+from .kernels import KernelBank
+from .noise import dual_noise
+from .overlap import Overlap, overlap
+from .spectrum import Spectra
+from .staircase import Staircases, relaxed_staircases, shortfall, staircases
+
+SOLVERS = ("authors", "paper", "exact")
+
+
+class MKCDNM(MultiViewClusterer):
+    r"""Multiple kernel clustering with dual noise minimization: no parameter beyond k.
+
+    $$\min_d \sum_p d_p \quad \text{s.t.} \quad \|U_p^TU_q\|_F^2 \ge k \;\; \forall p, q$$
+
+    with $U_p$ the $d_p$ leading eigenvectors of view p's kernel; then $H^*$, the k leading left
+    singular vectors of $[U_1 \ldots U_m]$; then k-means on its normalised rows. Fewer kept
+    directions mean less N-noise, enough overlap means no C-noise.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, k.
+    solver : {"authors", "paper", "exact"}
+        The published program's search; Algorithm 1 as printed; the proven optimum.
+    threshold : {"k", "k-1"} or float
+        The overlap asked of every pair. Centred kernels share only k-1 directions for certain,
+        so ``"k-1"`` asks for no more than that.
+    on_infeasible : {"relax", "raise"}
+        When the overlap cannot be reached: exempt pairs at chance level, lower the threshold for
+        the others and warn, or raise InfeasibleError.
+    max_dimension : int, optional
+        Most directions to compute per view; by default enough for unrelated views to meet.
+    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+        See MultiViewClusterer.
+
+    Attributes
+    ----------
+    labels_ : (n,) int array
+    embedding_ : (n, k) array, H*
+    singular_values_ : (k,) array, of all kept directions side by side
+    dimensions_ : (m,) int array, d
+    objective_, lower_bound_ : int, the sum of d and what it cannot be below
+    certificate_ : Certificate, both with their scope; str() says it in words
+    noise_ : Noise, with arrays `null`, `column` and `cross` (m,)
+    agreement_ : (m, m) array, chance-corrected; unrelated views show about 0
+    history_ : tuple of Round (penalty M, d, d_hat, objective)
+    threshold_ : float, the overlap asked in the end
+    unrelated_views_ : list of names of views that agree with no other beyond chance
+    n_iter_, view_names_in_, n_features_in_
+
+    Time is m products of n x f_p, m partial eigenproblems of n x n and one n (sum D)^2 product;
+    memory is one n x n kernel and the bases, n x (sum D).
+
+    References
+    ----------
+    J. Zhang, L. Li, S. Wang, J. Liu, Y. Liu, X. Liu, E. Zhu. Multiple Kernel Clustering with Dual
+    Noise Minimization. ACM Multimedia 2022. doi:10.1145/3503161.3548334
+
+    Examples
+    --------
+    >>> from mkclust import MKCDNM, datasets, metrics
+    >>> views = datasets.make_views(90, n_clusters=3, n_views=3, noise=0.5, random_state=0)
+    >>> model = MKCDNM(3, random_state=0).fit(views)
+    >>> metrics.accuracy(views.labels, model.labels_)
+    1.0
+    """
+
+    title = "MKC-DNM"
+    reference = (
+        "J. Zhang et al., Multiple Kernel Clustering with Dual Noise Minimization, "
+        "ACM Multimedia 2022"
+    )
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        solver: str = "authors",
+        threshold: Any = "k",
+        on_infeasible: str = "relax",
+        max_dimension: int | None = None,
+        **shared: Any,
+    ) -> None:
+        super().__init__(n_clusters, **shared)
+        self.solver = solver
+        self.threshold = threshold
+        self.on_infeasible = on_infeasible
+        self.max_dimension = max_dimension
+
+    def _solve(self, kernels: KernelBank, k: int) -> None:
+        threshold, limit = self._checked_settings(k, kernels.n_samples)
+        spectra = Spectra(kernels, kernels.names)
+        found = _enough_overlap(spectra, k, threshold, limit)
+        stairs = self._staircases(found, k, threshold, spectra)
+        chosen = self._dimensions(stairs, k, found, spectra)
+        if self.solver == "exact" and (more := _worth_growing(chosen, len(kernels), k, limit)):
+            spectra.grow(more)
+            found = overlap(spectra)
+            stairs = self._staircases(found, k, threshold, spectra)
+            chosen = self._dimensions(stairs, k, found, spectra)
+        result = consensus(spectra, chosen.d, k, found)
+        if result.rank < k - 1:
+            warnings.warn(
+                f"the views span only {result.rank} common directions for {k} clusters",
+                DegenerateWarning,
+                stacklevel=3,
+            )
+        self._store(chosen, stairs, found.agreement(k), kernels.names)
+        self.noise_ = dual_noise(result.H, spectra, chosen.d)
+        self.singular_values_ = result.singular_values
+        self._label(result.H, k)
+
+    def _dimensions(
+        self, stairs: Staircases, k: int, found: Overlap, spectra: Spectra
+    ) -> Dimensions:
+        preference = found.agreement(k).sum(axis=0)
+        return choose_dimensions(stairs, k, self.solver, spectra.horizon, preference)
+
+    def _staircases(self, found: Overlap, k: int, threshold: float, spectra: Spectra) -> Staircases:
+        missing = shortfall(found, threshold)
+        if not missing:
+            return staircases(found, k, threshold)
+        stairs = relaxed_staircases(found, k, threshold)
+        message = _explain(missing, stairs, found, threshold, spectra.names)
+        if self.on_infeasible == "raise":
+            raise InfeasibleError(message)
+        warnings.warn(message, InfeasibleWarning, stacklevel=4)
+        return stairs
+
+    def _store(
+        self, chosen: Dimensions, stairs: Staircases, agreement: np.ndarray, names: tuple[str, ...]
+    ) -> None:
+        self.dimensions_ = chosen.d
+        self.certificate_ = chosen.certificate
+        self.objective_ = chosen.certificate.objective
+        self.lower_bound_ = chosen.certificate.lower_bound
+        self.history_ = chosen.history
+        self.n_iter_ = max(1, len(chosen.history))
+        self.agreement_ = agreement
+        self.threshold_ = stairs.threshold
+        self.unrelated_views_ = [names[p] for p in stairs.unrelated()]
+
+    def _checked_settings(self, k: int, n: int) -> tuple[float, int]:
+        if self.solver not in SOLVERS:
+            raise InputError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
+        if self.on_infeasible not in ("relax", "raise"):
+            raise InputError(
+                f'on_infeasible must be "relax" or "raise", got {self.on_infeasible!r}'
+            )
+        named = {"k": float(k), "k-1": float(k - 1)}
+        threshold = named.get(self.threshold, self.threshold)
+        if not isinstance(threshold, Real) or not 0 <= float(threshold) < np.inf:
+            raise InputError(f'threshold must be "k", "k-1" or a number, got {self.threshold!r}')
+        if self.max_dimension is not None and self.max_dimension < k:
+            raise InputError(f"max_dimension = {self.max_dimension} is less than k = {k}")
+        # Two unrelated views of D directions share D^2/n: twice sqrt(kn) is k with room to spare.
+        enough = self.max_dimension or max(25 * k, int(np.ceil(2 * np.sqrt(k * n))))
+        return float(threshold), min(n, enough)
+
+
+def _enough_overlap(spectra: Spectra, k: int, threshold: float, limit: int) -> Overlap:
+    """Overlaps of as many directions as the constraints need: 2k, doubled while they fail."""
+    size = min(2 * k, limit)
+    while True:
+        spectra.grow(size)
+        found = overlap(spectra)
+        if size >= limit or spectra.horizon is None or not shortfall(found, threshold):
+            return found
+        size = min(2 * size, limit)
+
+
+def _worth_growing(chosen: Dimensions, m: int, k: int, limit: int) -> int | None:
+    """How many directions would extend the proof to the whole spectrum, if within the limit."""
+    proof = chosen.certificate
+    wanted = proof.directions + proof.objective - reach(proof.directions, m, k)
+    return None if proof.whole_spectrum or wanted > limit else wanted
+
+
+def _explain(
+    missing: dict[tuple[int, int], float],
+    stairs: Staircases,
+    found: Overlap,
+    threshold: float,
+    names: tuple[str, ...],
+) -> str:
+    worst = sorted(missing, key=lambda pair: missing[pair])[:5]
+    listed = ", ".join(f"{names[p]}-{names[q]} {missing[p, q]:.3g}" for p, q in worst)
+    more = f" and {len(missing) - len(worst)} more" if len(missing) > len(worst) else ""
+    unrelated = [names[p] for p in stairs.unrelated()]
+    flagged = f" Unrelated to every other view: {', '.join(unrelated)}." if unrelated else ""
+    return (
+        f"{len(missing)} of {len(found.pairs())} pairs of views cannot reach an overlap of "
+        f"{threshold:g} with {int(found.sizes.min())} to {int(found.sizes.max())} directions "
+        f"({listed}{more}). {len(stairs.exempt)} pairs are exempted, the others are held to "
+        f"{stairs.threshold:.3g} beyond chance.{flagged}"
+    )
+
+
+def cluster(views: Any, n_clusters: int, **settings: Any) -> MKCDNM:
+    """Cluster views in one call; `settings` are those of MKCDNM.
+
+    Returns the fitted model: ``labels_``, ``agreement_``, ``noise_``, ``certificate_`` ...
+
+    >>> from mkclust import cluster, datasets
+    >>> views = datasets.make_views(60, n_clusters=2, n_views=2, noise=0.3, random_state=0)
+    >>> sorted(np.bincount(cluster(views, 2, random_state=0).labels_).tolist())
+    [30, 30]
+    """
+    return MKCDNM(n_clusters, **settings).fit(views)

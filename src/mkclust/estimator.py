@@ -1,0 +1,188 @@
+"""What every method shares: input, kernels, labels and scikit-learn's contract."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import check_array, check_random_state, validate_data
+
+from .errors import InputError
+from .kernels import KernelBank, KernelRecipe
+from .labels import kmeans_labels
+from .views import MultiView, split_columns
+
+
+class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
+    """Base of all methods: checks the input, builds kernels, leaves the rest to `_solve`.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, k.
+    kernel : str, callable, dict or list
+        ``"gaussian"`` (at the scale of the data, nothing to tune), ``"linear"``, ``"cosine"``,
+        ``"polynomial"``, ``"rbf"``, ``"knn"``, ``"self-tuning"``, ``"precomputed"``; a callable
+        from a view to an n x n matrix; or one of these per view, by name or position.
+    kernel_params : dict, optional
+        Arguments of the kernel, such as ``{"gamma": 0.1}``.
+    center, normalize : bool
+        Centre the kernels in feature space, then scale them to unit diagonal. Precomputed
+        kernels too: switch off what has been done to them already.
+    indefinite : {"raise", "shift", "ignore"}
+        What to do with a given kernel that has negative eigenvalues.
+    columns : dict or sequence, optional
+        For a single table: its columns by view name, or a view name for each column.
+    n_init : int
+        Restarts of k-means.
+    random_state : int, RandomState or None
+        Seed of k-means.
+
+    A method adds its own keyword parameters; the constructor's signature shows both. It also
+    says what it is called, where it comes from, and over which values its authors tuned it.
+    """
+
+    title: ClassVar[str]
+    reference: ClassVar[str]
+    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.center = center
+        self.normalize = normalize
+        self.indefinite = indefinite
+        self.columns = columns
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Show the shared parameters in the signature of a method that takes ``**shared``.
+
+        scikit-learn reads `get_params` and `clone` off the signature.
+        """
+        super().__init_subclass__(**kwargs)
+        own = inspect.signature(cls.__init__)
+        if any(p.kind is p.VAR_KEYWORD for p in own.parameters.values()):
+            shared = inspect.signature(MultiViewClusterer.__init__).parameters
+            mine = {name: p for name, p in own.parameters.items() if p.kind is not p.VAR_KEYWORD}
+            both = [*mine.values(), *(p for name, p in shared.items() if name not in mine)]
+            cls.__init__.__signature__ = own.replace(parameters=both)  # type: ignore[attr-defined]
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the samples of X.
+
+        Parameters
+        ----------
+        X : MultiView, list or dict of (n, f_p) views, or one (n, f) table
+            With ``kernel="precomputed"``: n x n kernels, or an (m, n, n) array of them.
+        y : ignored
+        """
+        views = self._checked_views(X)
+        k = self._checked_k(views)
+        self.n_features_in_ = views.shape[1]
+        self.view_names_in_ = np.array(views.names, dtype=object)
+        self._solve(KernelBank(views, self._recipe(views)), k)
+        return self
+
+    @abstractmethod
+    def _solve(self, kernels: KernelBank, k: int) -> None:
+        """Set the fitted attributes, `labels_` among them, from the kernels."""
+
+    def _label(self, H: np.ndarray, k: int) -> None:
+        """Labels by k-means on the rows of an embedding (n, r)."""
+        self.embedding_ = H
+        seed = check_random_state(self.random_state)
+        self.labels_ = kmeans_labels(H, k, n_init=self.n_init, random_state=seed)
+
+    def _recipe(self, views: MultiView) -> KernelRecipe:
+        if self.indefinite not in ("raise", "shift", "ignore"):
+            raise InputError(
+                f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
+            )
+        kernel = "precomputed" if views.kernels else self.kernel
+        params = {} if views.kernels else dict(self.kernel_params or {})
+        return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
+
+    def _checked_views(self, X: Any) -> MultiView:
+        if isinstance(X, MultiView):
+            return X
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            return MultiView(X, kernels=True)
+        if _is_several(X):
+            return MultiView(X)
+        if not hasattr(X, "columns") and not sp.issparse(X):
+            X = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+        validate_data(self, X, skip_check_array=True)
+        return MultiView([X]) if self.columns is None else split_columns(X, self.columns)
+
+    def _checked_k(self, views: MultiView) -> int:
+        k, n = self.n_clusters, len(views)
+        if not isinstance(k, Integral) or isinstance(k, bool):
+            raise InputError(f"n_clusters must be a whole number, got {k!r}")
+        if k < 1:
+            raise InputError(f"n_clusters must be at least 1, got {k}")
+        if n < 2:
+            raise InputError(f"at least two samples are needed to cluster, got n_samples = {n}")
+        if k > n:
+            raise InputError(f"n_clusters = {k} is more than the {n} samples")
+        if (distinct := _distinct_rows(views, int(k))) < k:
+            raise InputError(
+                f"n_clusters = {k} is more than the {distinct} distinct samples: all others are "
+                "duplicates in every view"
+            )
+        return int(k)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _is_several(X: Any) -> bool:
+    """Whether X holds views rather than being one table."""
+    if isinstance(X, Mapping):
+        return True
+    if not isinstance(X, (list, tuple)) or not len(X):
+        return False
+    first = X[0]
+    return len(first.shape) == 2 if hasattr(first, "shape") else np.ndim(first) >= 2
+
+
+def _distinct_rows(views: MultiView, enough: int) -> int:
+    """Number of different samples, counted until there are `enough`: usually the first few."""
+    seen: set[bytes] = set()
+    for i in range(len(views)):
+        seen.add(b"".join(_row_bytes(view, i) for view in views.views))
+        if len(seen) >= enough:
+            break
+    return len(seen)
+
+
+def _row_bytes(view: Any, i: int) -> bytes:
+    if sp.issparse(view):
+        span = slice(view.indptr[i], view.indptr[i + 1])
+        stored = view.data[span] != 0
+        order = np.argsort(view.indices[span][stored])
+        parts = view.indices[span][stored][order], view.data[span][stored][order]
+        return b"".join(part.tobytes() for part in parts) + b"|"
+    return bytes(np.ascontiguousarray(view[i]).tobytes())

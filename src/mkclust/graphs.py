@@ -1,0 +1,73 @@
+"""Neighbour graphs of one view, as kernels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.neighbors import kneighbors_graph
+
+from .errors import InputError
+from .scaling import rescaled, squared_distances, standardised
+
+
+def neighbour_graph(view: Any, n_neighbors: int = 10, metric: str = "cosine") -> np.ndarray:
+    r"""$K = \frac12(I + \Delta^{-1/2}A\Delta^{-1/2})$, A the symmetric k-nearest-neighbour graph.
+
+    Adding I makes the degree-normalised graph positive semi-definite and changes no
+    eigenvector. Brute-force neighbours: n x n distances in blocks, then a dense n x n result.
+
+    >>> K = neighbour_graph(np.array([[1.0, 0], [1, 0.1], [0, 1], [0.1, 1]]), n_neighbors=1)
+    >>> (2 * K).round(6)
+    array([[1., 1., 0., 0.],
+           [1., 1., 0., 0.],
+           [0., 0., 1., 1.],
+           [0., 0., 1., 1.]])
+    """
+    X = rescaled(view.astype(np.float64))
+    neighbours = _checked_neighbours(n_neighbors, X.shape[0])
+    graph = kneighbors_graph(X, neighbours, metric=metric, include_self=False)
+    return _normalised(((graph + graph.T) / 2).toarray())
+
+
+def self_tuning_graph(view: Any, n_neighbors: int | None = 20, scale_at: int = 7) -> np.ndarray:
+    r"""Affinity with a scale per sample: $A_{ij} = \exp(-D^2_{ij} / \sigma_i\sigma_j)$.
+
+    $\sigma_i$ is the distance of sample i to its `scale_at`-th neighbour, on z-scored columns;
+    the `n_neighbors` largest entries of each row are kept (None: all). Then as in
+    `neighbour_graph`. n x n memory.
+
+    References: L. Zelnik-Manor, P. Perona, Self-Tuning Spectral Clustering, NIPS 2004.
+    """
+    D2 = squared_distances(standardised(view))
+    n = len(D2)
+    at = _checked_neighbours(scale_at, n)
+    sigma = np.sqrt(np.partition(D2, at, axis=1)[:, at])
+    floor = sigma[sigma > 0].min(initial=np.inf)
+    # Duplicates have distance 0 to their neighbours: give them the finest scale seen anywhere.
+    sigma = np.maximum(sigma, floor if np.isfinite(floor) else np.sqrt(D2[D2 > 0].min()))
+    A = np.exp(-D2 / sigma[:, None] / sigma)
+    np.fill_diagonal(A, 0.0)
+    if n_neighbors is not None and n_neighbors < n - 1:
+        keep = _checked_neighbours(n_neighbors, n)
+        cut = np.partition(A, n - keep, axis=1)[:, n - keep]
+        A[A < cut[:, None]] = 0.0
+        A = (A + A.T) / 2
+    return _normalised(A)
+
+
+def _normalised(A: np.ndarray) -> np.ndarray:
+    degree = A.sum(axis=1)
+    scale = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
+    A *= scale[:, None] * scale / 2
+    A.flat[:: len(A) + 1] += 0.5
+    return A
+
+
+def _checked_neighbours(n_neighbors: int, n: int) -> int:
+    if not n_neighbors >= 1:
+        raise InputError(f"the number of neighbours must be at least 1, got {n_neighbors}")
+    return int(min(n_neighbors, n - 1))
+
+
+__all__ = ["neighbour_graph", "self_tuning_graph"]

@@ -1,0 +1,75 @@
+"""Writing files whole or not at all: to a temporary name beside the target, then renamed."""
+
+from __future__ import annotations
+
+import csv
+import os
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ..errors import InputError
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file that takes the target's place when the block ends well, and else vanishes."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:  # an interrupt too must leave no half-written file behind
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
+    """Write text as UTF-8."""
+    data = text.encode("utf-8")
+    with replacing(path) as file:
+        file.write(data)
+
+
+def write_npz_atomic(path: str | os.PathLike[str], **arrays: Any) -> None:
+    """Write arrays to a compressed .npz; object arrays are refused, as they would need pickle."""
+    converted: Any = {name: np.asarray(array) for name, array in arrays.items()}
+    for name, array in converted.items():
+        if array.dtype.hasobject:
+            raise InputError(f"{name} holds Python objects, which are not written: no pickle")
+    with replacing(path) as file:
+        np.savez_compressed(file, **converted)
+
+
+def write_csv_atomic(
+    path: str | os.PathLike[str], header: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    """Write a table with one header line; every row must be as wide as the header."""
+    with replacing(path) as file:
+        text = _Encoded(file)
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(header)
+        for number, row in enumerate(rows, start=1):
+            if len(row) != len(header):
+                raise InputError(f"row {number} has {len(row)} cells, the header {len(header)}")
+            writer.writerow(row)
+
+
+class _Encoded:
+    """What csv needs of a file: text in, UTF-8 out, and nothing buffered outside of the file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write(text.encode("utf-8"))

@@ -1,0 +1,148 @@
+"""Which variables of a file are views and which are labels, from names and shapes alone."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..errors import FileFormatError, InputError
+from .variables import (
+    KERNEL_NAMES,
+    LABEL_NAMES,
+    VIEW_NAMES,
+    Variable,
+    is_kernel_name,
+    is_label_name,
+    listed,
+    plain,
+    rank,
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the caller of `read` decided; None leaves it to us."""
+
+    views: tuple[str, ...] | None = None
+    labels: str | Literal[False] | None = None
+    index: str | Literal[False] | None = None
+    transpose: bool | None = None
+    kernels: bool | None = None
+
+
+def named(variables: Sequence[Variable], name: str, what: str) -> Variable:
+    for variable in variables:
+        if variable.name == name:
+            return variable
+    raise InputError(f"{what}={name!r} is not in it; it has {listed(variables) or 'nothing'}")
+
+
+def choose_labels(variables: Sequence[Variable], wanted: str | bool | None) -> Variable | None:
+    """The variable with the classes: the wanted one, or else the best named vector."""
+    if wanted is False:
+        return None
+    if isinstance(wanted, str):
+        return _vector(variables, wanted, "labels")
+    vectors = [v for v in variables if is_label_name(v.name) and (v.entries or 0) > 1]
+    return min(vectors, key=lambda v: rank(v.name, LABEL_NAMES), default=None)
+
+
+def choose_index(variables: Sequence[Variable], wanted: str | bool | None) -> Variable | None:
+    return _vector(variables, wanted, "index") if isinstance(wanted, str) else None
+
+
+def choose_views(
+    variables: Sequence[Variable], request: Request, samples: int | None
+) -> list[Variable]:
+    """The variables that hold the views, in order.
+
+    A cell of matrices comes first, then a stack of kernels, then matrices that stand alone.
+    Variables named like labels are left out: a view must not give the classes away.
+    """
+    if request.views is not None:
+        return [_usable(named(variables, name, "views")) for name in request.views]
+    open_to_choice = [v for v in variables if not is_label_name(v.name)]
+    cells = [v for v in open_to_choice if v.holds_matrices]
+    cells.sort(key=lambda v: (rank(v.name, VIEW_NAMES), -len(v.items)))
+    stacks = [v for v in open_to_choice if v.is_square_stack]
+    stacks.sort(key=lambda v: (samples not in (None, *v.shape), rank(v.name, KERNEL_NAMES)))
+    ways = [cells[:1], stacks[:1], _alone(open_to_choice, samples)]
+    if request.kernels:
+        ways = [way for way in ways if way and all(map(_square, way))] or ways
+    chosen = next((way for way in ways if way), None)
+    if chosen is None:
+        raise FileFormatError(
+            "no views found: neither a cell of matrices nor a matrix nor a stack of kernels; it "
+            f"has {listed(variables) or 'nothing'}; choose with views=..."
+        )
+    return chosen
+
+
+def _vector(variables: Sequence[Variable], name: str, what: str) -> Variable:
+    variable = named(variables, name, what)
+    if variable.entries is None:
+        raise InputError(f"{what}={name!r} needs one value per sample, but it is {variable}")
+    return variable
+
+
+def _usable(variable: Variable) -> Variable:
+    if variable.is_matrix or variable.holds_matrices or variable.kind == "stack":
+        return variable
+    odd = [f"item {p + 1} is {_kind(v)}" for p, v in enumerate(variable.items) if not v.is_matrix]
+    raise InputError(
+        f"views={variable.name!r} cannot be read as numbers: it is {variable}"
+        + (f" and its {'; its '.join(odd[:3])}" if odd else "")
+    )
+
+
+def _kind(variable: Variable) -> str:
+    return f"a {variable.kind}" if variable.kind not in ("matrix", "sparse") else "empty"
+
+
+def _square(variable: Variable) -> bool:
+    shapes = [item.shape for item in variable.items] or [variable.shape]
+    return variable.is_square_stack or all(rows == columns for rows, columns in shapes)
+
+
+def _alone(variables: Sequence[Variable], samples: int | None) -> list[Variable]:
+    """Matrices that stand alone: a numbered family such as X1, X2, or all with the same rows."""
+    matrices = [v for v in variables if v.is_matrix and min(v.shape) > 1]
+    family = _family([v for v in matrices if samples is None or samples in v.shape])
+    if family:
+        return family
+    if samples is not None:
+        for axis in (0, 1):
+            fitting = [v for v in matrices if v.shape[axis] == samples]
+            if fitting:
+                return _kernels_alone(fitting)
+        return matrices
+    rows = Counter(v.shape[0] for v in matrices)
+    if len(rows) <= 1 or len({v.shape[1] for v in matrices}) == 1:
+        return _kernels_alone(matrices)
+    most = rows.most_common(1)[0][0]
+    return _kernels_alone([v for v in matrices if v.shape[0] == most])
+
+
+def _family(matrices: Sequence[Variable]) -> list[Variable]:
+    """The largest set of names that differ in their number only, sharing a dimension."""
+    families: dict[str, list[tuple[int, Variable]]] = {}
+    for variable in matrices:
+        match = re.fullmatch(r"(.*?)(\d{1,9})", variable.name)
+        if match:
+            families.setdefault(plain(match[1]), []).append((int(match[2]), variable))
+    fitting = [
+        [variable for _, variable in sorted(members, key=lambda member: member[0])]
+        for members in families.values()
+        if len(members) > 1
+        and any(len({variable.shape[axis] for _, variable in members}) == 1 for axis in (0, 1))
+    ]
+    return max(fitting, key=len, default=[])
+
+
+def _kernels_alone(matrices: list[Variable]) -> list[Variable]:
+    """Kernels are not mixed with features: those named as kernels are left to be chosen."""
+    features = [v for v in matrices if not (is_kernel_name(v.name) and _square(v))]
+    return features or matrices

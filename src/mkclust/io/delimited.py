@@ -1,0 +1,194 @@
+"""Text tables (.csv, .tsv): delimiter and header found out, errors with the line at fault."""
+
+from __future__ import annotations
+
+import csv
+import math
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from ..errors import FileFormatError
+from .assemble import as_labels
+from .choose import Request
+from .guard import Limits, parsing
+from .tables import Table, check_unique, special_columns, view_table
+from .variables import Variable, is_index_name, is_label_name
+
+MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
+DELIMITERS = "\t;,"  # in this order: commas also occur as decimal points and inside of names
+ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
+
+
+@dataclass
+class _Text:
+    """A table while it is read: its columns' names and its rows with their line numbers."""
+
+    columns: tuple[str, ...]
+    has_header: bool
+    rows: Iterator[tuple[int, list[str]]]
+    first: list[str]
+
+
+def describe(path: Path, request: Request, limits: Limits) -> Variable:
+    """Shape of the table, from counting its lines."""
+    with parsing("table", ADVICE), _open(path, limits) as file:
+        text = _text(file, limits, classes=False)
+        special = special_columns(text.columns, text.has_header, _is_text(text.first[0]), request)
+        count = sum(1 for _ in text.rows)
+    width = len(text.columns) - len({*special} - {None})
+    return Variable(path.stem, "table", (count, width), "float64", 8 * count * width)
+
+
+def read_table(path: Path, request: Request, limits: Limits) -> Table:
+    """A view: numbers, with the sample names and the classes set aside."""
+    with parsing("table", ADVICE), _open(path, limits) as file:
+        text = _text(file, limits, classes=False)
+        special = special_columns(text.columns, text.has_header, _is_text(text.first[0]), request)
+        kept = [p for p in range(len(text.columns)) if p not in special]
+        if not kept:
+            raise FileFormatError("it has no columns of numbers")
+        numbers, aside = _body(text, kept, [p for p in special if p is not None], limits)
+    values = np.frombuffer(numbers).reshape(-1, len(kept))
+    index, labels = (None if p is None else aside[p] for p in special)
+    found = None if labels is None or request.labels is False else as_labels(_typed(labels))
+    table = view_table(path, values, text.columns, special, index, found)
+    return table if text.has_header else replace(table, columns=None)
+
+
+def read_classes(path: Path, request: Request, limits: Limits) -> Table:
+    """A file of labels: one column, or one beside the sample names."""
+    with parsing("table", ADVICE), _open(path, limits) as file:
+        text = _text(file, limits, classes=True)
+        width = len(text.columns)
+        alone = Request(labels=False, index=request.index if width > 1 else False)
+        names, _ = special_columns(text.columns, text.has_header, _is_text(text.first[0]), alone)
+        rest = [p for p in range(width) if p != names]
+        if width == 2 and names is None:
+            names, rest = 0, [1]
+        if len(rest) != 1:
+            raise FileFormatError(
+                f"it should have one column of labels, beside sample names at most, but has {width}"
+            )
+        _, aside = _body(text, [], list(range(width)), limits)
+    if names is not None:
+        check_unique(aside[names], text.columns[names])
+    index = None if names is None else tuple(aside[names])
+    return Table(path, np.empty((0, 0)), None, index, as_labels(_typed(aside[rest[0]])))
+
+
+def _open(path: Path, limits: Limits) -> TextIO:
+    limits.allow("bytes", path.stat().st_size, "it")
+    return path.open(newline="", encoding="utf-8-sig")
+
+
+def _text(file: TextIO, limits: Limits, classes: bool) -> _Text:
+    delimiter = _delimiter(file.read(1 << 16).splitlines()[:20])
+    file.seek(0)
+    reader = csv.reader(file, delimiter=delimiter)
+    rows = ((reader.line_num, row) for row in reader if row)
+    start = [pair for pair, _ in zip(rows, range(2), strict=False)]
+    if not start:
+        raise FileFormatError("it has no rows")
+    first = start[0][1]
+    limits.allow("columns", len(first), "its first line")
+    second = start[1][1] if len(start) > 1 else []
+    has_header = _is_class_header(first, second) if classes else _is_header(first, second)
+    if has_header and not second:
+        raise FileFormatError("it has a header but no rows")
+    names = [cell.strip() for cell in first]
+    columns = names if has_header else [str(p + 1) for p in range(len(first))]
+    body = start[1:] if has_header else start
+    return _Text(tuple(columns), has_header, chain(body, rows), second if has_header else first)
+
+
+def _delimiter(lines: Sequence[str]) -> str:
+    """The first delimiter that cuts all lines into equally many cells, else the busiest one.
+
+    >>> _delimiter(["1,5;2,5", "1,0;3,5"])
+    ';'
+    """
+    widths = {
+        delimiter: [len(row) for row in csv.reader(lines, delimiter=delimiter) if row] or [0]
+        for delimiter in DELIMITERS
+    }
+    for delimiter in DELIMITERS:
+        if len(set(widths[delimiter])) == 1 and widths[delimiter][0] > 1:
+            return delimiter
+    return max(reversed(DELIMITERS), key=lambda delimiter: widths[delimiter][0])
+
+
+def _is_header(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether the first line holds names: text over a number, no number at all, or a count."""
+    names = [cell.strip() for cell in first]
+    counts = [str(p) for p in range(len(names))]  # how pandas names columns that have no names
+    return (
+        any(_is_text(a) and not _is_text(b) for a, b in zip(first, second, strict=False))
+        or (any(map(_is_text, names)) and all(_is_text(name) or not name for name in names))
+        or (len(names) > 1 and bool(names[0]) and is_index_name(names[0]))
+        or (len(names) > 2 and names == counts)
+        or (len(names) > 1 and names == ["", *counts[:-1]])
+    )
+
+
+def _is_class_header(first: Sequence[str], second: Sequence[str]) -> bool:
+    """The same where labels may be text: then only a telling name makes a header."""
+    over = any(_is_text(a) and not _is_text(b) for a, b in zip(first, second, strict=False))
+    return over or is_label_name(first[-1]) or (len(first) > 1 and is_index_name(first[0]))
+
+
+def _is_text(cell: str) -> bool:
+    return math.isnan(_number(cell)) and cell.strip().lower() not in MISSING
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell) if "_" not in cell else math.nan
+    except ValueError:
+        return math.nan
+
+
+def _body(
+    text: _Text, kept: Sequence[int], aside: Sequence[int], limits: Limits
+) -> tuple[array[float], dict[int, list[str]]]:
+    """All numbers row by row, and the cells of the columns set aside."""
+    numbers = array("d")
+    apart: dict[int, list[str]] = {position: [] for position in aside}
+    width = len(text.columns)
+    for line, row in text.rows:
+        if len(row) != width:
+            raise FileFormatError(f"line {line} has {len(row)} cells, but the first line {width}")
+        for position, cells in apart.items():
+            cells.append(row[position].strip())
+        cells = [row[position] for position in kept]
+        try:
+            values = list(map(float, cells))
+        except ValueError:
+            values = _with_missing(cells, kept, text, line)
+        if "_" in "".join(cells):  # Python reads 1_000 as a number; elsewhere it is a name
+            values = _with_missing(cells, kept, text, line)
+        numbers.extend(values)
+        limits.allow("bytes", 8 * len(numbers), "it")
+    return numbers, apart
+
+
+def _with_missing(cells: Sequence[str], kept: Sequence[int], text: _Text, line: int) -> list[float]:
+    """The numbers of a row with empty cells as NaN; anything else is told with its place."""
+    for position, cell in zip(kept, cells, strict=True):
+        if _is_text(cell):
+            raise FileFormatError(
+                f"column {text.columns[position]!r} is not numeric: {cell[:40]!r} in line {line}; "
+                "drop or encode it, or name it with labels=... or index=... if it is that"
+            )
+    return [_number(cell) for cell in cells]
+
+
+def _typed(cells: Sequence[str]) -> np.ndarray:
+    """Numbers where all cells are numbers, else text."""
+    values = np.array([_number(cell) for cell in cells])
+    return np.array(cells) if np.isnan(values).any() else values

@@ -1,0 +1,74 @@
+"""MATLAB files up to v7, read by scipy.io once their claims have been checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+from ..errors import FileFormatError
+from . import mat5_tags
+from .guard import Limits, check_regular, native, parsing, sound_sparse
+from .variables import Variable
+
+ADVICE = "save it again from MATLAB with -v7 or -v7.3"
+
+
+def variables(path: Path, limits: Limits) -> list[Variable]:
+    """What the file holds, without reading its arrays."""
+    with path.open("rb") as file:
+        version4 = 0 in file.read(4)
+    with parsing("MATLAB file", ADVICE):
+        found = _version4(path, limits) if version4 else mat5_tags.scan(path, limits)
+    names = [variable.name for variable in found]
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:
+        raise FileFormatError(f"it has several variables named {', '.join(twice)}: {ADVICE}")
+    return [variable for variable in found if variable.name and not variable.name.startswith("__")]
+
+
+def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
+    """The wanted variables: arrays, lists for cells, csc arrays for sparse, str for text."""
+    names = [variable.name for variable in wanted]
+    with parsing("MATLAB file", ADVICE):
+        # an open file, since scipy would add .mat to a name it does not find
+        with path.open("rb") as file:
+            contents = scipy.io.loadmat(file, variable_names=list(names))
+        return {name: _value(contents[name]) for name in names}
+
+
+def _value(raw: Any) -> Any:
+    if sp.issparse(raw):
+        return sound_sparse(raw)
+    if not isinstance(raw, np.ndarray):  # scipy hands its own error over as the value
+        raise FileFormatError(str(raw))
+    if raw.dtype == object:
+        return [_item(item) for item in raw.ravel(order="F")]
+    return native(raw)
+
+
+def _item(raw: Any) -> Any:
+    if isinstance(raw, np.ndarray) and raw.dtype.kind == "U":
+        return " ".join(raw.ravel().tolist())
+    return _value(raw)
+
+
+def _version4(path: Path, limits: Limits) -> list[Variable]:
+    """The old format knows no cells and no compression, so claims cannot exceed the file."""
+    size = check_regular(path)
+    found = []
+    with path.open("rb") as file:
+        for name, shape, kind in scipy.io.whosmat(file):
+            claimed = prod(int(length) for length in shape)
+            if min(shape, default=0) < 0 or (kind != "sparse" and claimed > size):
+                raise FileFormatError(f"{name} claims shape {tuple(shape)}, more than the file has")
+            bytes_ = 8 * (sum(shape) + size) if kind == "sparse" else 8 * claimed
+            what = {"sparse": "sparse", "char": "text"}.get(kind, "matrix")
+            limits.allow("bytes", bytes_, name)
+            found.append(Variable(name, what, tuple(map(int, shape)), "float64", bytes_))
+    return found

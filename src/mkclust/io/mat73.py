@@ -1,0 +1,149 @@
+"""MATLAB v7.3 files, which are HDF5: everything transposed, cells as references.
+
+Nothing is followed out of the file: links other than hard ones, external storage and virtual
+datasets are refused, and so are filters that would load a plugin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import FileFormatError
+from .guard import ITEM_BYTES, Limits, native, parsing, sound_sparse
+from .variables import Variable
+
+ADVICE = "save it again from MATLAB with -v7.3"
+NUMERIC = {"double", "single", "logical"} | {
+    f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)
+}
+KINDS = {0: "matrix", 1: "matrix", 2: "matrix", 3: "stack"}
+BUILT_IN_FILTERS = {1, 2, 3, 32000}  # deflate, shuffle, checksum, and h5py's own lzf
+
+
+def variables(path: Path, limits: Limits) -> list[Variable]:
+    """What the file holds, without reading its arrays."""
+    with parsing("MATLAB v7.3 file", ADVICE), h5py.File(path, "r") as file:
+        limits.allow("views", len(file), "it")
+        names = [name for name in file if not name.startswith("#")]
+        return [_described(_member(file, name), name, limits, file) for name in names]
+
+
+def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
+    """The wanted variables: arrays, lists for cells, csc arrays for sparse, str for text."""
+    with parsing("MATLAB v7.3 file", ADVICE), h5py.File(path, "r") as file:
+        return {v.name: _value(_member(file, v.name), v, file, limits) for v in wanted}
+
+
+def _member(group: Any, name: str) -> Any:
+    link = group.get(name, getlink=True)
+    if not isinstance(link, h5py.HardLink):
+        raise FileFormatError(f"{name} is a {type(link).__name__}, which is not followed")
+    return group[name]
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    if name not in thing.attrs:
+        return None
+    if thing.attrs.get_id(name).get_storage_size() > 4096:
+        raise FileFormatError(f"the attribute {name} is too long: {ADVICE}")
+    value = thing.attrs[name]
+    return value.decode("latin1") if isinstance(value, bytes) else value
+
+
+def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Variable:
+    """A member of the file; cells are opened only when `file` is given, so not inside others."""
+    if isinstance(thing, h5py.Group):
+        rows = _attribute(thing, "MATLAB_sparse")
+        return (
+            Variable(name, "struct", ())
+            if rows is None
+            else _sparse(thing, name, int(rows), limits)
+        )
+    if not isinstance(thing, h5py.Dataset) or thing.shape is None:
+        return Variable(name, "object", ())
+    shape, kind, dtype = thing.shape[::-1], _attribute(thing, "MATLAB_class"), thing.dtype
+    if _attribute(thing, "MATLAB_empty"):
+        kind = {"char": "text", "cell": "cell"}.get(str(kind), "matrix")
+        return Variable(name, kind, (0, 0), "str" if kind == "text" else "float64")
+    if kind == "cell":
+        items = () if file is None else _items(thing, name, file, limits)
+        return Variable(name, "cell", shape, "", sum(item.bytes for item in items), items=items)
+    size = prod(shape) * dtype.itemsize
+    if kind == "char" and dtype.kind in "iu":
+        return Variable(name, "text", shape, "str", 4 * prod(shape))
+    if dtype.names:
+        return Variable(name, "complex", shape, "complex", size)
+    if (kind is None or kind in NUMERIC) and dtype.kind in "biuf":
+        return Variable(name, KINDS.get(len(shape), "tensor"), shape, dtype.name, size)
+    return Variable(name, "object", shape)
+
+
+def _sparse(group: Any, name: str, rows: int, limits: Limits) -> Variable:
+    columns = _sound(_member(group, "jc"), limits).size - 1
+    if rows < 0 or columns < 0:
+        raise FileFormatError(f"the sparse matrix {name} has a negative size: {ADVICE}")
+    # a matrix without non-zeros has no values stored at all
+    count = _sound(_member(group, "data"), limits).size if "data" in group else 0
+    return Variable(name, "sparse", (rows, columns), "float64", 16 * (count + rows + columns + 2))
+
+
+def _items(dataset: Any, name: str, file: Any, limits: Limits) -> tuple[Variable, ...]:
+    return tuple(_described(item, "", limits) for item in _referred(dataset, name, file, limits))
+
+
+def _referred(dataset: Any, name: str, file: Any, limits: Limits) -> list[Any]:
+    """What a cell's references point to, in MATLAB's order."""
+    if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
+        raise FileFormatError(f"the cell {name} does not hold references: {ADVICE}")
+    limits.allow("bytes", ITEM_BYTES * prod(dataset.shape), f"the cell {name}")
+    references = _sound(dataset, limits)[()].ravel()
+    if not all(references):
+        raise FileFormatError(f"the cell {name} has items that are missing: {ADVICE}")
+    return [file[reference] for reference in references]
+
+
+def _sound(dataset: Any, limits: Limits) -> Any:
+    """A dataset whose values are stored in this file, in chunks that may be read."""
+    if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
+        raise FileFormatError(f"an array is missing where one is expected: {ADVICE}")
+    if dataset.external or dataset.is_virtual:
+        raise FileFormatError(f"{dataset.name} is stored in other files, which are not followed")
+    creation = dataset.id.get_create_plist()
+    filters = {creation.get_filter(number)[0] for number in range(creation.get_nfilters())}
+    if not filters <= BUILT_IN_FILTERS:
+        raise FileFormatError(f"{dataset.name} is compressed in a way MATLAB does not: {ADVICE}")
+    largest = max(prod(dataset.shape), prod(dataset.chunks or (0,)))
+    limits.allow("bytes", largest * dataset.dtype.itemsize, str(dataset.name))
+    return dataset
+
+
+def _value(thing: Any, variable: Variable, file: Any, limits: Limits) -> Any:
+    if variable.kind == "cell":
+        things = _referred(thing, variable.name, file, limits)
+        pairs = zip(things, variable.items, strict=True)
+        return [_value(item, described, file, limits) for item, described in pairs]
+    if variable.kind == "sparse":
+        return _sparse_value(thing, variable, limits)
+    if 0 in variable.shape:
+        return "" if variable.kind == "text" else np.zeros(variable.shape)
+    array = native(_sound(thing, limits)[()]).T
+    if variable.kind == "text":
+        rows = ["".join(map(chr, row)).rstrip() for row in np.atleast_2d(array).tolist()]
+        return rows[0] if len(rows) == 1 else np.array(rows)
+    return array
+
+
+def _sparse_value(group: Any, variable: Variable, limits: Limits) -> Any:
+    pointers = _sound(_member(group, "jc"), limits)[()].astype(np.int64)
+    if "data" not in group:
+        return sp.csc_array(variable.shape)
+    values = _sound(_member(group, "data"), limits)[()]
+    indices = _sound(_member(group, "ir"), limits)[()].astype(np.int64)
+    return sound_sparse(sp.csc_array((values, indices, pointers), shape=variable.shape))

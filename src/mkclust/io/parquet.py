@@ -1,0 +1,126 @@
+"""Parquet tables, through pyarrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileFormatError, InputError
+from .assemble import as_labels
+from .choose import Request
+from .guard import Limits, parsing
+from .tables import Table, check_unique, special_columns, view_table
+from .variables import Variable
+
+ADVICE = "write it again, with one column per feature"
+
+
+def describe(path: Path, request: Request, limits: Limits) -> Variable:
+    """Shape of the table, from its footer."""
+    with _opened(path, limits) as file:
+        special = _special(file, request)
+        width = len(file.schema_arrow.names) - len({*special} - {None})
+        count = file.metadata.num_rows
+    return Variable(path.stem, "table", (count, width), "float64", 8 * count * width)
+
+
+def read_table(path: Path, request: Request, limits: Limits) -> Table:
+    """A view: numbers, with the sample names and the classes set aside."""
+    with _opened(path, limits) as file:
+        columns = file.schema_arrow.names
+        special = _special(file, request)
+        kept = [p for p in range(len(columns)) if p not in special]
+        for position in kept:
+            _check_numeric(columns[position], file.schema_arrow.types[position])
+        if not kept or not file.metadata.num_rows:
+            raise FileFormatError("it has no numbers")
+        with parsing("Parquet file", ADVICE):
+            table = file.read(use_threads=False)
+            values = np.empty((table.num_rows, len(kept)))
+            for place, position in enumerate(kept):
+                values[:, place] = table.column(position).cast("float64").to_numpy()
+            index, labels = (None if p is None else table.column(p).to_pylist() for p in special)
+    names = None if index is None else [str(name) for name in index]
+    found = None if labels is None or request.labels is False else as_labels(_typed(labels))
+    return view_table(path, values, columns, special, names, found)
+
+
+def read_classes(path: Path, request: Request, limits: Limits) -> Table:
+    """A file of labels: one column, or one beside the sample names."""
+    with _opened(path, limits) as file:
+        columns = file.schema_arrow.names
+        alone = Request(labels=False, index=request.index if len(columns) > 1 else False)
+        names, _ = _special(file, alone)
+        rest = [p for p in range(len(columns)) if p != names]
+        if len(rest) != 1:
+            raise FileFormatError(
+                "it should have one column of labels, beside sample names at most, but has "
+                f"{len(columns)}"
+            )
+        with parsing("Parquet file", ADVICE):
+            table = file.read(use_threads=False)
+            index = None if names is None else [str(v) for v in table.column(names).to_pylist()]
+            labels = as_labels(_typed(table.column(rest[0]).to_pylist()))
+    if index is not None and names is not None:
+        check_unique(index, columns[names])
+    return Table(path, np.empty((0, 0)), None, None if index is None else tuple(index), labels)
+
+
+def _opened(path: Path, limits: Limits) -> Any:
+    """The file, once its footer claims no more than the limits."""
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise InputError("reading .parquet needs pyarrow: pip install mkclust[parquet]") from None
+    with parsing("Parquet file", ADVICE):
+        file = ParquetFile(path)
+        footer = file.metadata
+        columns = file.schema_arrow.names
+        groups = range(footer.num_row_groups)
+        stored = sum(max(footer.row_group(group).total_byte_size, 0) for group in groups)
+    limits.allow("columns", len(columns), "it")
+    limits.allow("bytes", max(8 * footer.num_rows * len(columns), stored), "it")
+    if not columns or len(set(columns)) < len(columns):
+        raise FileFormatError(f"its columns must have names, all different: {columns[:20]}")
+    return file
+
+
+def _special(file: Any, request: Request) -> tuple[int | None, int | None]:
+    """Positions of sample names and classes; pandas writes down which column was its index."""
+    import pyarrow.types as kinds
+
+    schema = file.schema_arrow
+    columns = list(schema.names)
+    with parsing("Parquet file", ADVICE):
+        written = (schema.pandas_metadata or {}).get("index_columns", [])
+        own = [name for name in written if isinstance(name, str) and name in columns]
+    if request.index is None and len(own) == 1:
+        request = Request(labels=request.labels, index=own[0])
+    kind = schema.types[0]
+    text = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_dictionary(kind)
+    return special_columns(columns, True, text, request)
+
+
+def _check_numeric(name: str, kind: Any) -> None:
+    import pyarrow.types as kinds
+
+    if not (
+        kinds.is_integer(kind)
+        or kinds.is_floating(kind)
+        or kinds.is_boolean(kind)
+        or kinds.is_decimal(kind)
+    ):
+        raise FileFormatError(
+            f"column {name!r} is not numeric but {kind}; drop or encode it, or name it with "
+            "labels=... or index=... if it is that"
+        )
+
+
+def _typed(values: list[Any]) -> np.ndarray:
+    """Numbers where all are numbers, else text."""
+    if None in values:
+        raise FileFormatError(f"the label in row {values.index(None)} is missing")
+    array = np.array(values)
+    return array if array.dtype.kind in "biufU" else np.array([str(value) for value in values])

@@ -1,0 +1,224 @@
+"""How a file's variables become views: decided from headers, explained in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..errors import FileFormatError, InputError
+from .choose import Request, choose_index, choose_labels, choose_views
+from .guard import Limits
+from .variables import Variable, is_kernel_name, is_label_name, plain, stack_axis
+
+
+@dataclass(frozen=True)
+class Part:
+    """One view: a matrix, an item of a cell, or a slice of a stack."""
+
+    name: str
+    source: Variable
+    shape: tuple[int, int]
+    position: int = 0
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to load and what to make of it."""
+
+    parts: tuple[Part, ...]
+    kernels: bool
+    transpose: bool
+    labels: Variable | None
+    index: Variable | None
+    names: Variable | None
+    notes: tuple[str, ...]
+    roles: dict[str, str]
+
+    @property
+    def wanted(self) -> list[Variable]:
+        sources = {part.source.name: part.source for part in self.parts}
+        others = (self.labels, self.index, self.names)
+        return list({**sources, **{v.name: v for v in others if v is not None}}.values())
+
+
+def make_plan(
+    variables: Sequence[Variable], request: Request, usual_axis: int, limits: Limits
+) -> Plan:
+    """Decide what `read` does with these variables; nothing is loaded for it."""
+    labels = choose_labels(variables, request.labels)
+    index = choose_index(variables, request.index)
+    samples = labels.entries if labels is not None else None
+    others = [v for v in variables if v is not labels and v is not index]
+    sources = choose_views(variables if request.views else others, request, samples)
+    parts = tuple(part for source in sources for part in _parts(source, usual_axis))
+    if not parts:
+        raise FileFormatError("no views found: what was chosen is empty")
+    kernels, why_kernels = _kernels(parts, request.kernels)
+    transpose, why_transpose = _transpose(parts, kernels, request.transpose, labels)
+    _check_size(parts, transpose, limits)
+    names = _names_of_views(others, parts)
+    roles = _roles(variables, sources, kernels, labels, index, names)
+    count = parts[0].shape[1 if transpose else 0]
+    ignored = [v for v in variables if v.name not in roles]
+    roles |= {v.name: f"ignored: {_why_ignored(v, count)}" for v in ignored}
+    notes = (
+        *_origins(sources, parts),
+        why_kernels,
+        why_transpose,
+        _labels_note(labels, request.labels),
+        *(f"Ignored {v.name}: {_why_ignored(v, count)}." for v in ignored),
+    )
+    plan = Plan(parts, kernels, transpose, labels, index, names, tuple(filter(None, notes)), roles)
+    limits.allow("bytes", sum(v.bytes for v in plan.wanted), "what is to be read")
+    return plan
+
+
+def orientation(
+    shapes: Sequence[tuple[int, int]], samples: int | None, labels: str
+) -> tuple[bool, str]:
+    """Whether samples are columns, and why: by the number of labels, else by what is shared.
+
+    >>> orientation([(512, 400), (59, 400)], None, "y")
+    (True, 'the views share their number of columns, 400, and not that of rows')
+    """
+    rows, columns = {shape[0] for shape in shapes}, {shape[1] for shape in shapes}
+    if samples is not None:
+        if rows == {samples}:
+            return False, f"the rows are as many as the labels in {labels}, {samples}"
+        if columns == {samples}:
+            return True, f"the columns are as many as the labels in {labels}, {samples}"
+        raise FileFormatError(
+            f"the {samples} labels in {labels} fit neither the rows nor the columns of the views "
+            f"({_sizes(shapes)}); pass labels=False, or the name of the right labels"
+        )
+    if len(rows) == 1:
+        square = len(columns) == 1 and len(shapes) > 1
+        also = "; so are the columns: pass transpose=True if those are samples" if square else ""
+        return False, f"the rows are equally many, {min(rows)}{also}"
+    if len(columns) == 1:
+        return True, (
+            f"the views share their number of columns, {min(columns)}, and not that of rows"
+        )
+    raise FileFormatError(
+        f"the views share neither their rows nor their columns ({_sizes(shapes)}); choose the "
+        "right ones with views=..."
+    )
+
+
+def _parts(source: Variable, usual_axis: int) -> Iterator[Part]:
+    if source.kind == "cell":
+        for position, item in enumerate(source.items):
+            rows, columns = item.shape
+            yield Part(f"{source.name}{position + 1}", source, (rows, columns), position)
+    elif source.kind == "stack":
+        square = stack_axis(source, usual_axis)
+        axis = usual_axis if square is None else square
+        rows, columns = (size for p, size in enumerate(source.shape) if p != axis)
+        for position in range(source.shape[axis]):
+            yield Part(f"{source.name}{position + 1}", source, (rows, columns), position, axis)
+    else:
+        rows, columns = source.shape
+        yield Part(source.name, source, (rows, columns))
+
+
+def _check_size(parts: Sequence[Part], transpose: bool, limits: Limits) -> None:
+    limits.allow("views", len(parts), "it")
+    for part in parts:
+        limits.allow("columns", part.shape[0 if transpose else 1], part.name)
+
+
+def _kernels(parts: Sequence[Part], forced: bool | None) -> tuple[bool, str]:
+    """Kernels are square, and either stacked or named so; squareness alone says nothing."""
+    square = len({size for part in parts for size in part.shape}) == 1
+    if forced is not None:
+        if forced and not square:
+            shapes = _sizes([part.shape for part in parts])
+            raise InputError(f"kernels=True needs square matrices of one size, got {shapes}")
+        return forced, f"Read as {'kernels' if forced else 'features'}, as asked."
+    told = all(part.source.is_square_stack or is_kernel_name(part.source.name) for part in parts)
+    if square and told:
+        size = parts[0].shape[0]
+        return True, f"Read as kernels: square ({size}x{size}), and stacked or named like kernels."
+    hint = "; all are square, so pass kernels=True if they are kernels" if square else ""
+    return False, f"Read as features{hint}."
+
+
+def _transpose(
+    parts: Sequence[Part], kernels: bool, forced: bool | None, labels: Variable | None
+) -> tuple[bool, str]:
+    if forced is not None and not kernels:
+        return forced, f"{'Transposed' if forced else 'Not transposed'}, as asked."
+    samples, name = (None, "") if labels is None else (labels.entries, labels.name)
+    turned, why = orientation([part.shape for part in parts], samples, name)
+    return turned, "" if kernels else f"{'Transposed' if turned else 'Not transposed'}: {why}."
+
+
+def _sizes(shapes: Sequence[tuple[int, int]]) -> str:
+    shown = ", ".join(f"{rows}x{columns}" for rows, columns in shapes[:6])
+    return shown + (", ..." if len(shapes) > 6 else "")
+
+
+def _names_of_views(variables: Sequence[Variable], parts: Sequence[Part]) -> Variable | None:
+    """A cell of texts, one for each view, whose own name says that it names views."""
+    for variable in variables:
+        word = plain(variable.name)
+        if (
+            variable.kind == "cell"
+            and len(variable.items) == len(parts) == len(parts[0].source.items)
+            and all(item.kind == "text" for item in variable.items)
+            and any(hint in word for hint in ("view", "name", "meaning"))
+            and not any(other in word for other in ("class", "label", "sample"))
+        ):
+            return variable
+    return None
+
+
+def _roles(
+    variables: Sequence[Variable],
+    sources: Sequence[Variable],
+    kernels: bool,
+    labels: Variable | None,
+    index: Variable | None,
+    names: Variable | None,
+) -> dict[str, str]:
+    roles = {source.name: "kernels" if kernels else "views" for source in sources}
+    for variable, role in ((names, "view names"), (index, "sample names"), (labels, "labels")):
+        if variable is not None:
+            roles[variable.name] = role
+    return roles
+
+
+def _origins(sources: Sequence[Variable], parts: Sequence[Part]) -> Iterator[str]:
+    alone = [source.name for source in sources if source.is_matrix]
+    if alone:
+        many = len(alone) > 1
+        yield f"Variable{'s' * many} {', '.join(alone)} {'are views' if many else 'is a view'}."
+    for source in sources:
+        names = [part.name for part in parts if part.source is source]
+        if not source.is_matrix:
+            span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+            yield f"The {source.kind} {source.name} gave {len(names)} views, {span}."
+
+
+def _labels_note(labels: Variable | None, wanted: object) -> str:
+    if labels is not None:
+        return f"Labels come from {labels.name}."
+    return "No labels, as asked." if wanted is False else "No labels: nothing is named like them."
+
+
+def _why_ignored(variable: Variable, samples: int) -> str:
+    choose = f'choose it with {{}}="{variable.name}"'
+    if variable.entries == 1:
+        return "a single value"
+    if variable.entries == samples:
+        return f"one value per sample; {choose.format('labels')}"
+    if is_label_name(variable.name):
+        return f"named like labels but not one value per sample; {choose.format('views')}"
+    if variable.entries is None and (
+        variable.is_matrix or variable.holds_matrices or variable.kind == "stack"
+    ):
+        return f"not needed; {choose.format('views')}"
+    if variable.entries is not None:
+        return f"{variable.entries} values, where there are {samples} samples"
+    return f"a {variable.kind}, which holds no plain numbers"

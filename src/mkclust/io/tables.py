@@ -1,0 +1,236 @@
+"""Tables, one per view: which columns name the samples or the classes, and rows brought in line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileFormatError, InputError
+from ..views import MultiView
+from .choose import Request
+from .plan import orientation
+from .variables import is_index_name, is_kernel_name, is_label_name, plain
+
+SHOWN = 5  # how many sample names an error spells out
+
+
+@dataclass(frozen=True)
+class Table:
+    """One file: numbers (n, f), the columns' names, and what was set aside from the columns."""
+
+    path: Path
+    values: Any
+    columns: tuple[str, ...] | None = None
+    index: tuple[str, ...] | None = None
+    labels: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+    oriented: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+    def turned(self) -> Table:
+        """The same with samples as rows, when the file has them as columns."""
+        if self.oriented:
+            return self
+        if self.columns is not None and len({*self.columns}) < len(self.columns):
+            raise FileFormatError(f"{self.path} has several columns of one name, so no sample names")
+        return replace(self, values=self.values.T, columns=self.index, index=self.columns)
+
+    def taken(self, rows: np.ndarray, kernels: bool) -> Table:
+        values = self.values[rows]
+        return replace(
+            self,
+            values=values[:, rows] if kernels else values,
+            index=None if self.index is None else tuple(self.index[row] for row in rows),
+            labels=None if self.labels is None else self.labels[rows],
+        )
+
+
+def special_columns(
+    columns: Sequence[str], has_header: bool, first_is_text: bool, request: Request
+) -> tuple[int | None, int | None]:
+    """Positions of the columns with the sample names and with the classes.
+
+    >>> special_columns(["id", "height", "class"], True, False, Request())
+    (0, 2)
+    """
+    labels = None
+    if isinstance(request.labels, str):
+        labels = _position(columns, request.labels) if request.labels in columns else None
+    else:
+        # one letter is too little to take a column for classes: x, y, z are coordinates
+        like = [p for p, name in enumerate(columns) if is_label_name(name) and len(plain(name)) > 1]
+        labels = like[0] if has_header and like else None
+    if isinstance(request.index, str):
+        if request.index not in columns:
+            shown = ", ".join(map(repr, columns[:SHOWN]))
+            raise InputError(f"no column {request.index!r} for index=; it has {shown} ...")
+        return _position(columns, request.index), labels
+    named = (has_header and is_index_name(columns[0])) or first_is_text
+    return (0 if request.index is None and labels != 0 and named else None), labels
+
+
+def _position(columns: Sequence[str], name: str) -> int:
+    if columns.count(name) > 1:
+        raise InputError(f"there are {columns.count(name)} columns named {name!r}")
+    return columns.index(name)
+
+
+def view_table(
+    path: Path,
+    values: Any,
+    columns: Sequence[str],
+    special: tuple[int | None, int | None],
+    index: Sequence[str] | None,
+    labels: np.ndarray | None,
+) -> Table:
+    """A view, with notes on the columns that are not part of it."""
+    notes = [f"View {path.stem} has the {values.shape[1]} columns of {path.name}."]
+    for position, what in zip(special, ("names the samples", "holds the labels"), strict=True):
+        if position is not None:
+            notes.append(f"Column {columns[position]!r} of {path.name} {what}.")
+    if special[0] is not None and index is not None:
+        check_unique(index, columns[special[0]])
+    kept = tuple(name for p, name in enumerate(columns) if p not in special)
+    return Table(path, values, kept, None if index is None else tuple(index), labels, tuple(notes))
+
+
+def check_unique(index: Sequence[str], column: str) -> None:
+    seen: set[str] = set()
+    for name in index:
+        if name in seen:
+            raise FileFormatError(
+                f"column {column!r} was taken for sample names, but {name!r} occurs repeatedly; "
+                "name another column with index=..., or pass index=False"
+            )
+        seen.add(name)
+
+
+def combine(
+    tables: Sequence[Table], classes: Table | None, request: Request, more_notes: Sequence[str]
+) -> MultiView:
+    """Views from tables with their rows in line; `classes` is the file with the labels, if any."""
+    notes = [note for table in tables for note in table.notes]
+    kernels = _are_kernels(tables, request.kernels, notes)
+    if not kernels and _samples_are_columns(tables, classes, request.transpose, notes):
+        tables = [table.turned() for table in tables]
+    tables = _in_line(tables, kernels, notes)
+    labels = _classes(tables, classes, request, notes)
+    index = next((table.index for table in tables if table.index is not None), None)
+    return MultiView(
+        [table.values for table in tables],
+        names=[table.name for table in tables],
+        kernels=kernels,
+        labels=labels,
+        index=None if index is None else np.array(index),
+        notes=[*notes, *more_notes],
+    )
+
+
+def _are_kernels(tables: Sequence[Table], forced: bool | None, notes: list[str]) -> bool:
+    if forced is not None:
+        notes.append(f"Read as {'kernels' if forced else 'features'}, as asked.")
+        return forced
+    square = len({size for table in tables for size in table.values.shape}) == 1
+    kernels = square and all(is_kernel_name(table.name) for table in tables)
+    notes.append(f"Read as {'kernels: square and named like kernels' if kernels else 'features'}.")
+    return kernels
+
+
+def _samples_are_columns(
+    tables: Sequence[Table], classes: Table | None, forced: bool | None, notes: list[str]
+) -> bool:
+    """As asked, or else by names, or else by the number of labels; tables rarely need it."""
+    if forced is not None:
+        notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
+        return forced
+    turned, why = False, ""
+    if classes is not None and classes.labels is not None and classes.index is None:
+        shapes = [table.values.shape for table in tables]
+        turned, why = orientation(shapes, len(classes.labels), classes.path.name)
+    elif classes is not None and classes.index is not None:
+        turned = _headed(tables, classes.index)
+        why = f"the header has the samples of {classes.path.name}"
+    if turned:
+        notes.append(f"Transposed: {why}.")
+    return turned
+
+
+def _headed(tables: Sequence[Table], samples: Sequence[str]) -> bool:
+    """Whether every header names these samples, and no row does."""
+    return all(
+        {*samples} == {*(table.columns or ())} and not {*samples} & {*(table.index or ())}
+        for table in tables
+    )
+
+
+def _in_line(tables: Sequence[Table], kernels: bool, notes: list[str]) -> list[Table]:
+    """Every table in the row order of the first one that names its rows."""
+    first = next((table for table in tables if table.index is not None), None)
+    if first is None or first.index is None:
+        return list(tables)
+    lined = []
+    for table in tables:
+        if table.index is None or table.index == first.index:
+            lined.append(table)
+            continue
+        unnamed = [other.path.name for other in tables if other.index is None]
+        if unnamed:
+            raise FileFormatError(
+                f"{table.path} has its rows in another order than {first.path}, and {unnamed[0]} "
+                "has no sample names to follow; name the samples in every file, or in none"
+            )
+        rows = _order(first.index, table)
+        _check_present(table.index, first)
+        lined.append(table.taken(rows, kernels))
+        notes.append(f"Rows of {table.path.name} were reordered to follow {first.path.name}.")
+    return lined
+
+
+def _order(index: Sequence[str], table: Table) -> np.ndarray:
+    """Rows of the table that hold the named samples."""
+    _check_present(index, table)
+    position = {name: row for row, name in enumerate(table.index or ())}
+    return np.array([position[name] for name in index], dtype=np.intp)
+
+
+def _check_present(index: Sequence[str], table: Table) -> None:
+    here = set(table.index or ())
+    missing = [name for name in index if name not in here]
+    if missing:
+        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
+        shown = ", ".join(map(repr, missing[:SHOWN]))
+        none = "; pass transpose=True if the headers name the samples"
+        hint = none if len(missing) == len(index) else ""
+        raise FileFormatError(f"{table.path} lacks {len(missing)} samples: {shown}{more}{hint}")
+
+
+def _classes(
+    tables: Sequence[Table], classes: Table | None, request: Request, notes: list[str]
+) -> np.ndarray | None:
+    if request.labels is False:
+        notes.append("No labels, as asked.")
+        return None
+    if classes is not None:
+        notes.append(f"Labels come from {classes.path.name}.")
+        if classes.index is None or tables[0].index is None:
+            return classes.labels
+        return classes.taken(_order(tables[0].index, classes), kernels=False).labels
+    found = [(table.path, table.labels) for table in tables if table.labels is not None]
+    if not found:
+        notes.append("No labels: neither a file nor a column is named like them.")
+        return None
+    first, labels = found[0]
+    for path, others in found[1:]:
+        if not np.array_equal(others, labels):
+            raise FileFormatError(
+                f"{path} and {first} have different labels; choose a file or column with "
+                "labels=..., or pass labels=False"
+            )
+    return labels

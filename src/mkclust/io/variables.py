@@ -1,0 +1,135 @@
+"""A variable of a file as its header describes it, and the names this field gives to things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+# Compared without case, blanks and punctuation, in order of preference.
+LABEL_NAMES = (
+    "y", "gt", "gnd", "truth", "truelabel", "truelabels", "label", "labels", "groundtruth",
+    "ytrue", "trueclass", "class", "classes", "classlabel", "classlabels", "target",
+    "targets", "lab", "labs",
+)  # fmt: skip
+VIEW_NAMES = (
+    "x", "data", "fea", "feature", "features", "views", "view", "feas", "feats", "xs",
+)  # fmt: skip
+KERNEL_NAMES = (
+    "kh", "ks", "k", "kernels", "kernel", "kernelmatrices", "kernelmatrix", "kmatrix", "km",
+    "gram", "grams",
+)  # fmt: skip
+INDEX_NAMES = (
+    "id", "ids", "index", "sample", "samples", "sampleid", "samplename", "name", "names",
+    "rowname", "rownames", "unnamed0", "subject", "subjectid", "patient", "patientid",
+    "barcode",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable of a file, as far as its header tells.
+
+    Attributes
+    ----------
+    name, kind, shape, dtype, bytes
+        `kind` is matrix, sparse, stack, cell, text, table, or what cannot be used: complex,
+        struct, object, function handle.
+    role : str
+        What `read` would use it for; filled in by `inspect`.
+    items : tuple of Variable
+        What a cell holds.
+    """
+
+    name: str
+    kind: str
+    shape: tuple[int, ...]
+    dtype: str = ""
+    bytes: int = 0
+    role: str = ""
+    items: tuple[Variable, ...] = ()
+
+    @property
+    def is_matrix(self) -> bool:
+        return self.kind in ("matrix", "sparse") and len(self.shape) == 2 and min(self.shape) > 0
+
+    @property
+    def is_square_stack(self) -> bool:
+        return self.kind == "stack" and min(self.shape) > 0 and stack_axis(self, 2) is not None
+
+    @property
+    def holds_matrices(self) -> bool:
+        return (
+            self.kind == "cell"
+            and all(item.is_matrix for item in self.items)
+            and any(prod(item.shape) > 1 for item in self.items)
+        )
+
+    @property
+    def entries(self) -> int | None:
+        """How many labels this would give: a vector's length; None when it is no vector."""
+        if self.kind == "text":
+            return self.shape[0] if self.shape else 1
+        if self.kind == "matrix" and sum(size != 1 for size in self.shape) <= 1:
+            return prod(self.shape)
+        if self.kind == "cell" and self.items:
+            counts = [item.entries if item.kind == "matrix" else None for item in self.items]
+            if all(item.kind == "text" for item in self.items) or set(counts) == {1}:
+                return len(self.items)
+            if None not in counts:  # one label vector per view; that they agree is checked later
+                return counts[0]
+        return None
+
+    def __str__(self) -> str:
+        size = "x".join(map(str, self.shape))
+        return f"{self.name} ({f'{size} ' if size else ''}{self.kind})"
+
+
+def stack_axis(variable: Variable, usual: int) -> int | None:
+    """The axis along which square matrices are stacked; `usual` when both ends would do.
+
+    >>> stack_axis(Variable("KH", "stack", (60, 60, 4)), 0)
+    2
+    """
+    first, middle, last = variable.shape
+    possible = [
+        axis for axis, pair in ((0, (middle, last)), (2, (first, middle))) if len({*pair}) == 1
+    ]
+    return usual if usual in possible else (possible[0] if possible else None)
+
+
+def plain(name: str) -> str:
+    """
+    >>> plain("True_Label")
+    'truelabel'
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def rank(name: str, names: Sequence[str]) -> int:
+    """Position of a name in a list of preferences; after its end when it is not there."""
+    word = plain(name)
+    return names.index(word) if word in names else len(names)
+
+
+def is_label_name(name: str) -> bool:
+    return plain(name) in LABEL_NAMES
+
+
+def is_kernel_name(name: str) -> bool:
+    """
+    >>> [is_kernel_name(name) for name in ("KH", "K1", "kernel_rbf", "Kraw", "X1")]
+    [True, True, True, True, False]
+    """
+    word = plain(name).rstrip("0123456789")
+    return word in KERNEL_NAMES or word == "kraw" or word.startswith(("kernel", "gram"))
+
+
+def is_index_name(name: str) -> bool:
+    return not name.strip() or plain(name) in INDEX_NAMES
+
+
+def listed(variables: Sequence[Variable], most: int = 20) -> str:
+    shown = ", ".join(str(variable) for variable in variables[:most])
+    return f"{shown} and {len(variables) - most} more" if len(variables) > most else shown

@@ -1,0 +1,31 @@
+"""Where long work says what it is doing, and whoever wants to hear it listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
+
+
+def step(message: str) -> None:
+    """Announce the piece of work that starts now."""
+    listener = _listener.get()
+    if listener is not None:
+        listener(message)
+
+
+@contextmanager
+def listening(listener: Callable[[str], None]) -> Iterator[None]:
+    """Send every announcement made inside the block to `listener`.
+
+    >>> with listening(print):
+    ...     step("kernel of fou")
+    kernel of fou
+    """
+    token = _listener.set(listener)
+    try:
+        yield
+    finally:
+        _listener.reset(token)

@@ -1,0 +1,91 @@
+"""A fitted model as plain data, and the files that keep it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._version import __version__
+from .estimator import MultiViewClusterer
+from .io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
+from .metrics import evaluate
+from .views import MultiView
+
+SCHEMA = 1
+TOO_LARGE = ("labels_", "embedding_", "graph_", "kernel_")  # n rows: files of their own, or none
+
+
+def as_dict(model: MultiViewClusterer, views: MultiView) -> dict[str, Any]:
+    """Everything small that a fitted model knows, ready for JSON.
+
+    Keys: ``schema``, ``version``, ``method``, ``parameters``, ``input``, ``clusters``, ``fitted``
+    (every public fitted attribute except arrays with a row per sample) and, with known classes,
+    ``metrics``.
+    """
+    fitted = {
+        name[:-1]: _plain(value)
+        for name, value in sorted(vars(model).items())
+        if name.endswith("_") and not name.startswith("_") and name not in TOO_LARGE
+    }
+    if hasattr(model, "certificate_"):
+        fitted["certificate"] |= {"gap": model.certificate_.gap, "words": str(model.certificate_)}
+    result: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": __version__,
+        "method": model.title,
+        "parameters": {name: _plain(value) for name, value in model.get_params().items()},
+        "input": {
+            "samples": len(views),
+            "kind": "kernels" if views.kernels else "features",
+            "views": dict(zip(views.names, views.widths, strict=True)),
+            "notes": list(views.notes),
+        },
+        "clusters": np.bincount(model.labels_).tolist(),
+        "fitted": fitted,
+    }
+    if views.labels is not None:
+        result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
+    return result
+
+
+def write_results(
+    folder: Path, model: MultiViewClusterer, views: MultiView, extra: dict[str, Any]
+) -> list[Path]:
+    """Write labels.csv, embedding.npz (or graph.npz) and result.json, each whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = np.arange(len(views)) if views.index is None else views.index
+    rows = zip(names.tolist(), model.labels_.tolist(), strict=True)
+    written = [folder / "labels.csv"]
+    write_csv_atomic(written[0], ["sample", "cluster"], rows)
+    for name in ("embedding", "graph"):
+        if hasattr(model, name + "_"):
+            written.append(folder / f"{name}.npz")
+            arrays = {name: getattr(model, name + "_"), "labels": model.labels_}
+            write_npz_atomic(written[-1], **arrays)
+    written.append(folder / "result.json")
+    text = json.dumps(as_dict(model, views) | extra, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text_atomic(written[-1], text + "\n")
+    return written
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON has it: lists for arrays, dicts for dataclasses, words for functions."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _plain(asdict(value))
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return getattr(value, "__name__", repr(value))

@@ -1,0 +1,102 @@
+"""What a fitted model found, as tables for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.console import Group
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .dual_noise import MKCDNM
+from .estimator import MultiViewClusterer
+from .metrics import evaluate
+from .views import MultiView
+
+BAR = 24  # characters of the longest bar
+
+
+def summary(model: MultiViewClusterer, views: MultiView, seconds: float) -> Group:
+    """Views, clusters, proof and, with known classes, metrics."""
+    headline = (
+        f"[bold]{len(views)} samples, {views.n_views} {'kernels' if views.kernels else 'views'}, "
+        f"{model.n_clusters} clusters by {model.title}[/] in {seconds:.1f} s"
+    )
+    parts: list[Any] = [Text.from_markup(headline), _views_table(model, views)]
+    parts += [Padding(Text.from_markup(line), (0, 0, 0, 1)) for line in _remarks(model)]
+    parts.append(_cluster_table(model.labels_))
+    if views.labels is not None:
+        parts.append(_metrics_line(views.labels, model.labels_))
+    return Group(*parts)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for position, column in enumerate(columns):
+        table.add_column(column, justify="left" if position == 0 else "right")
+    return table
+
+
+def _views_table(model: MultiViewClusterer, views: MultiView) -> Table:
+    sizes = [str(width) for width in views.widths]
+    names = [escape(name) for name in views.names]
+    if isinstance(model, MKCDNM):
+        table = _table("view", "columns", "agreement", "kept", "N-noise", "C-noise", "cross")
+        others = _mean_agreement(model.agreement_)
+        noise = model.noise_
+        for p, name in enumerate(names):
+            table.add_row(
+                f"[red]{name} (unrelated)[/]" if views.names[p] in model.unrelated_views_ else name,
+                sizes[p],
+                "-" if others is None else f"{others[p]:.2f}",
+                str(model.dimensions_[p]),
+                f"{noise.null[p]:.2f}",
+                f"{noise.column[p]:.2f}",
+                f"{noise.cross[p]:.2f}",
+            )
+        return table
+    weights = getattr(model, "weights_", None)
+    table = _table("view", "columns", "weight")
+    for p, name in enumerate(names):
+        table.add_row(name, sizes[p], "-" if weights is None else f"{weights[p]:.3f}")
+    return table
+
+
+def _mean_agreement(agreement: np.ndarray) -> np.ndarray | None:
+    m = len(agreement)
+    return None if m == 1 else (agreement.sum(axis=1) - agreement.diagonal()) / (m - 1)
+
+
+def _remarks(model: MultiViewClusterer) -> Iterator[str]:
+    if isinstance(model, MKCDNM):
+        yield (
+            "[dim]agreement: with the other views, 0 = chance, 1 = equal; kept: directions used; "
+            "N-noise: what the view adds to the consensus; C-noise: what it lacks of it[/]"
+        )
+        yield f"{str(model.certificate_).capitalize()}."
+    elif hasattr(model, "n_iter_"):
+        settled = "settled" if model.converged_ else "did not settle"
+        yield f"The objective {settled} after {model.n_iter_} iterations."
+
+
+def _cluster_table(labels: np.ndarray) -> Table:
+    sizes = np.bincount(labels)
+    table = _table("cluster", "samples", "share")
+    table.add_column("")
+    for label, size in enumerate(sizes):
+        bar = "█" * max(1, round(BAR * size / sizes.max())) if size else ""
+        share = f"{100 * size / len(labels):.1f} %"
+        table.add_row(str(label), str(size), share, f"[blue]{bar}[/]")
+    return table
+
+
+def _metrics_line(classes: Any, labels: np.ndarray) -> Text:
+    scores = evaluate(classes, labels)
+    named = {"acc": "ACC", "nmi": "NMI (max)", "purity": "purity", "ari": "ARI"}
+    listed = "   ".join(f"{named[name]} {value:.3f}" for name, value in scores.items())
+    return Text.from_markup(f"Known classes: [bold]{listed}[/]")
