@@ -89,6 +89,14 @@ def test_every_method_runs(run, planted, method):
     assert code == 0 and METHODS[method].title in out
 
 
+def test_a_kernel_takes_its_parameters(run, planted, tmp_path):
+    arguments = ("--kernel", "knn", "--kernel-param", "n_neighbors=5")
+    code, _, _ = run("cluster", planted, "-k", 3, *arguments)
+    assert code == 0
+    result = json.loads((tmp_path / "mkclust-out" / "result.json").read_text())
+    assert result["parameters"]["kernel_params"] == {"n_neighbors": 5}
+
+
 def test_a_method_takes_its_own_options(run, planted, tmp_path):
     code, _, _ = run("cluster", planted, "-k", 3, "--solver", "exact", "--threshold", "2.5")
     assert code == 0
@@ -108,6 +116,8 @@ def test_a_method_takes_its_own_options(run, planted, tmp_path):
         (["cluster", "planted.mat", "-k", "2", "--solver", "magic"], "magic"),
         (["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--solver", "exact"], "akkm"),
         (["cluster", "planted.mat", "-k", "2", "--views", "Z"], "Z"),
+        (["cluster", "planted.mat", "-k", "2", "--kernel-param", "gamma"], "NAME=NUMBER"),
+        (["cluster", "planted.mat", "-k", "2", "--kernel-param", "gamma=1"], "gamma"),
         (["inspect", "absent.mat"], "absent.mat"),
         (["frobnicate"], "frobnicate"),
     ],

@@ -2,12 +2,25 @@
 
 from . import datasets, metrics
 from ._version import __version__
+from .compared import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
 from .dual_noise import MKCDNM, cluster
 from .io import inspect, read
+from .methods import METHODS
 from .views import MultiView
 
 __all__ = [
+    "AKKM",
+    "CAGL",
+    "HMKC",
+    "LFMKC",
+    "METHODS",
     "MKCDNM",
+    "MKKM",
+    "MKKMMR",
+    "ONKC",
+    "OPLF",
+    "SPMKC",
+    "SWMC",
     "MultiView",
     "__version__",
     "cluster",

@@ -48,6 +48,12 @@ Paths = Annotated[
 Clusters = Annotated[int, typer.Option("-k", "--clusters", help="Number of clusters.", min=1)]
 Method = Annotated[str, typer.Option(help="The method; see [bold]mkclust methods[/].")]
 Kernel = Annotated[str, typer.Option(help=f"One of {', '.join(KERNELS)}.")]
+KernelParams = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kernel-param", metavar="NAME=NUMBER", help="Such as gamma=0.1 or n_neighbors=5."
+    ),
+]
 ViewNames = Annotated[
     str | None, typer.Option("--views", help="Variables or files to use, comma-separated.")
 ]
@@ -77,6 +83,7 @@ def cluster(
     clusters: Clusters,
     method: Method = "mkc-dnm",
     kernel: Kernel = "gaussian",
+    kernel_param: KernelParams = None,
     views: ViewNames = None,
     labels: Labels = None,
     transpose: Transpose = None,
@@ -99,7 +106,8 @@ def cluster(
     if kernel not in KERNELS:
         raise InputError(f"unknown kernel {kernel!r}; known are {', '.join(KERNELS)}")
     model = METHODS[method](
-        clusters, kernel=kernel, center=center, normalize=normalize, n_init=n_init,
+        clusters, kernel=kernel, kernel_params=_kernel_params(kernel_param or []), center=center,
+        normalize=normalize, n_init=n_init,
         random_state=seed, **chosen_options(method, options),
     )  # fmt: skip
     data = _read(paths, views, labels, transpose, kernels)
@@ -174,6 +182,14 @@ def main() -> None:
     except KeyboardInterrupt:
         errors.print("interrupted")
         sys.exit(130)
+
+
+def _kernel_params(given: list[str]) -> dict[str, float]:
+    try:
+        pairs = [text.split("=", 1) for text in given]
+        return {name: int(value) if value.isdigit() else float(value) for name, value in pairs}
+    except ValueError:
+        raise InputError(f"--kernel-param takes NAME=NUMBER, got {' '.join(given)}") from None
 
 
 def _read(

@@ -136,15 +136,15 @@ def choose_dimensions(
         objective=objective,
         lower_bound=bound,
         directions=int(stairs.upper.max()) if horizon is None else horizon,
-        whole_spectrum=horizon is None or objective <= reach(horizon, stairs.n_views, k),
+        whole_spectrum=horizon is None or objective <= reach(stairs, horizon),
         seconds=perf_counter() - began,
     )
     return Dimensions(d, certificate, history)
 
 
-def reach(horizon: int, n_views: int, k: int) -> int:
+def reach(stairs: Staircases, horizon: int) -> int:
     """Cheapest sum of dimensions that uses a direction beyond the horizon in any view."""
-    return horizon + 1 + (n_views - 1) * k
+    return int(horizon + 1 + stairs.lower.sum() - stairs.lower.max())
 
 
 def _common_start(stairs: Staircases, k: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,7 @@ class MKCDNM(MultiViewClusterer):
         found = _enough_overlap(spectra, k, threshold, limit)
         stairs = self._staircases(found, k, threshold, spectra)
         chosen = self._dimensions(stairs, k, found, spectra)
-        if self.solver == "exact" and (more := _worth_growing(chosen, len(kernels), k, limit)):
+        if self.solver == "exact" and (more := _worth_growing(chosen, stairs, limit)):
             spectra.grow(more)
             found = overlap(spectra)
             stairs = self._staircases(found, k, threshold, spectra)
@@ -127,18 +127,22 @@ class MKCDNM(MultiViewClusterer):
     def _dimensions(
         self, stairs: Staircases, k: int, found: Overlap, spectra: Spectra
     ) -> Dimensions:
-        preference = found.agreement(k).sum(axis=0)
+        preference = found.reproduced(k) if self.solver == "exact" else None
         return choose_dimensions(stairs, k, self.solver, spectra.horizon, preference)
 
     def _staircases(self, found: Overlap, k: int, threshold: float, spectra: Spectra) -> Staircases:
         missing = shortfall(found, threshold)
         if not missing:
             return staircases(found, k, threshold)
-        stairs = relaxed_staircases(found, k, threshold)
-        message = _explain(missing, stairs, found, threshold, spectra.names)
+        problem = _shortfall_in_words(missing, found, threshold, spectra.names)
         if self.on_infeasible == "raise":
-            raise InfeasibleError(message)
-        warnings.warn(message, InfeasibleWarning, stacklevel=4)
+            raise InfeasibleError(
+                f'{problem} Drop a view, lower the threshold (such as "k-1"), or pass '
+                'on_infeasible="relax"'
+            )
+        stairs = relaxed_staircases(found, k, threshold)
+        answer = _relaxation_in_words(stairs, len(found.pairs()), spectra.names)
+        warnings.warn(f"{problem} {answer}", InfeasibleWarning, stacklevel=4)
         return stairs
 
     def _store(
@@ -161,15 +165,19 @@ class MKCDNM(MultiViewClusterer):
             raise InputError(
                 f'on_infeasible must be "relax" or "raise", got {self.on_infeasible!r}'
             )
-        named = {"k": float(k), "k-1": float(k - 1)}
-        threshold = named.get(self.threshold, self.threshold)
-        if not isinstance(threshold, Real) or not 0 <= float(threshold) < np.inf:
+        threshold = {"k": k, "k-1": k - 1}.get(str(self.threshold), self.threshold)
+        if not _is_number(threshold) or not 0 <= threshold < np.inf:
             raise InputError(f'threshold must be "k", "k-1" or a number, got {self.threshold!r}')
-        if self.max_dimension is not None and self.max_dimension < k:
-            raise InputError(f"max_dimension = {self.max_dimension} is less than k = {k}")
+        most = self.max_dimension
+        if most is not None and (not isinstance(most, Integral) or most < k):
+            raise InputError(f"max_dimension must be a whole number from {k} (k) on, got {most!r}")
         # Two unrelated views of D directions share D^2/n: twice sqrt(kn) is k with room to spare.
-        enough = self.max_dimension or max(25 * k, int(np.ceil(2 * np.sqrt(k * n))))
+        enough = most or max(25 * k, int(np.ceil(2 * np.sqrt(k * n))))
         return float(threshold), min(n, enough)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _enough_overlap(spectra: Spectra, k: int, threshold: float, limit: int) -> Overlap:
@@ -183,31 +191,37 @@ def _enough_overlap(spectra: Spectra, k: int, threshold: float, limit: int) -> O
         size = min(2 * size, limit)
 
 
-def _worth_growing(chosen: Dimensions, m: int, k: int, limit: int) -> int | None:
-    """How many directions would extend the proof to the whole spectrum, if within the limit."""
+def _worth_growing(chosen: Dimensions, stairs: Staircases, limit: int) -> int | None:
+    """How many directions would extend the proof to the whole spectrum, or as far as the limit."""
     proof = chosen.certificate
-    wanted = proof.directions + proof.objective - reach(proof.directions, m, k)
-    return None if proof.whole_spectrum or wanted > limit else wanted
+    wanted = min(limit, proof.directions + proof.objective - reach(stairs, proof.directions))
+    return None if proof.whole_spectrum or wanted <= proof.directions else wanted
 
 
-def _explain(
-    missing: dict[tuple[int, int], float],
-    stairs: Staircases,
-    found: Overlap,
-    threshold: float,
-    names: tuple[str, ...],
+def _shortfall_in_words(
+    missing: dict[tuple[int, int], float], found: Overlap, threshold: float, names: tuple[str, ...]
 ) -> str:
     worst = sorted(missing, key=lambda pair: missing[pair])[:5]
     listed = ", ".join(f"{names[p]}-{names[q]} {missing[p, q]:.3g}" for p, q in worst)
     more = f" and {len(missing) - len(worst)} more" if len(missing) > len(worst) else ""
-    unrelated = [names[p] for p in stairs.unrelated()]
-    flagged = f" Unrelated to every other view: {', '.join(unrelated)}." if unrelated else ""
+    few, many = int(found.sizes.min()), int(found.sizes.max())
+    directions = str(few) if few == many else f"{few} to {many}"
     return (
         f"{len(missing)} of {len(found.pairs())} pairs of views cannot reach an overlap of "
-        f"{threshold:g} with {int(found.sizes.min())} to {int(found.sizes.max())} directions "
-        f"({listed}{more}). {len(stairs.exempt)} pairs are exempted, the others are held to "
-        f"{stairs.threshold:.3g} beyond chance.{flagged}"
+        f"{threshold:g} with {directions} directions ({listed}{more})."
     )
+
+
+def _relaxation_in_words(stairs: Staircases, n_pairs: int, names: tuple[str, ...]) -> str:
+    parts = []
+    if stairs.exempt:
+        parts.append(f"{len(stairs.exempt)} pairs agree no better than chance and are exempted")
+    if len(stairs.exempt) < n_pairs:
+        parts.append(f"the others are held to {stairs.threshold:.3g} beyond chance")
+    text = "; ".join(parts) + "."
+    unrelated = [names[p] for p in stairs.unrelated()]
+    flagged = f" Unrelated to every other view: {', '.join(unrelated)}." if unrelated else ""
+    return text[0].upper() + text[1:] + flagged
 
 
 def cluster(views: Any, n_clusters: int, **settings: Any) -> MKCDNM:

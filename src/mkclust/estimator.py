@@ -99,7 +99,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         """
         views = self._checked_views(X)
         k = self._checked_k(views)
-        self.n_features_in_ = views.shape[1]
+        self._check_kmeans()
         self.view_names_in_ = np.array(views.names, dtype=object)
         self._solve(KernelBank(views, self._recipe(views)), k)
         return self
@@ -124,14 +124,22 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
 
     def _checked_views(self, X: Any) -> MultiView:
-        if isinstance(X, MultiView):
-            return X
-        if isinstance(self.kernel, str) and self.kernel == "precomputed":
-            return MultiView(X, kernels=True)
-        if _is_several(X):
-            return MultiView(X)
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        if not precomputed and not _is_several(X):
+            return self._views_of_table(X)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to one table
+        views = X if isinstance(X, MultiView) else MultiView(X, kernels=precomputed)
+        self.n_features_in_ = views.shape[1]
+        return views
+
+    def _views_of_table(self, X: Any) -> MultiView:
         if not hasattr(X, "columns") and not sp.issparse(X):
-            X = check_array(X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+            try:
+                X = check_array(
+                    X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
+                )
+            except ValueError as error:
+                raise InputError(f"X is neither views nor a table: {error}") from None
         validate_data(self, X, skip_check_array=True)
         return MultiView([X]) if self.columns is None else split_columns(X, self.columns)
 
@@ -152,6 +160,15 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
             )
         return int(k)
 
+    def _check_kmeans(self) -> None:
+        """Before the work, not after it."""
+        if not isinstance(self.n_init, Integral) or self.n_init < 1:
+            raise InputError(f"n_init must be a whole number from 1 on, got {self.n_init!r}")
+        try:
+            check_random_state(self.random_state)
+        except ValueError as error:
+            raise InputError(f"random_state: {error}") from None
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -160,12 +177,14 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
 
 def _is_several(X: Any) -> bool:
     """Whether X holds views rather than being one table."""
-    if isinstance(X, Mapping):
+    if isinstance(X, (MultiView, Mapping)) or getattr(X, "ndim", 2) == 3:
         return True
     if not isinstance(X, (list, tuple)) or not len(X):
         return False
     first = X[0]
-    return len(first.shape) == 2 if hasattr(first, "shape") else np.ndim(first) >= 2
+    if hasattr(first, "shape"):
+        return len(first.shape) == 2
+    return isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) > 0
 
 
 def _distinct_rows(views: MultiView, enough: int) -> int:
@@ -185,4 +204,4 @@ def _row_bytes(view: Any, i: int) -> bytes:
         order = np.argsort(view.indices[span][stored])
         parts = view.indices[span][stored][order], view.data[span][stored][order]
         return b"".join(part.tobytes() for part in parts) + b"|"
-    return bytes(np.ascontiguousarray(view[i]).tobytes())
+    return bytes((view[i] + 0).tobytes())  # + 0 turns a negative zero into zero

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.neighbors import kneighbors_graph
+from sklearn.preprocessing import normalize
 
 from .errors import InputError
-from .scaling import rescaled, squared_distances, standardised
+from .scaling import mean_squared_distance, rescaled, squared_distances, standardised, varies
 
 
 def neighbour_graph(view: Any, n_neighbors: int = 10, metric: str = "cosine") -> np.ndarray:
@@ -25,6 +27,10 @@ def neighbour_graph(view: Any, n_neighbors: int = 10, metric: str = "cosine") ->
            [0., 0., 1., 1.]])
     """
     X = rescaled(view.astype(np.float64))
+    if metric == "cosine":
+        X = normalize(X)  # only directions matter: rows of equal direction are the same sample
+    if not varies(X).any():
+        raise InputError("it is constant: all its samples are the same to the neighbour search")
     neighbours = _checked_neighbours(n_neighbors, X.shape[0])
     graph = kneighbors_graph(X, neighbours, metric=metric, include_self=False)
     return _normalised(((graph + graph.T) / 2).toarray())
@@ -39,7 +45,9 @@ def self_tuning_graph(view: Any, n_neighbors: int | None = 20, scale_at: int = 7
 
     References: L. Zelnik-Manor, P. Perona, Self-Tuning Spectral Clustering, NIPS 2004.
     """
-    D2 = squared_distances(standardised(view))
+    X = standardised(view)
+    mean_squared_distance(X)  # refuses a constant view
+    D2 = squared_distances(X)
     n = len(D2)
     at = _checked_neighbours(scale_at, n)
     sigma = np.sqrt(np.partition(D2, at, axis=1)[:, at])
@@ -48,8 +56,8 @@ def self_tuning_graph(view: Any, n_neighbors: int | None = 20, scale_at: int = 7
     sigma = np.maximum(sigma, floor if np.isfinite(floor) else np.sqrt(D2[D2 > 0].min()))
     A = np.exp(-D2 / sigma[:, None] / sigma)
     np.fill_diagonal(A, 0.0)
-    if n_neighbors is not None and n_neighbors < n - 1:
-        keep = _checked_neighbours(n_neighbors, n)
+    keep = n - 1 if n_neighbors is None else _checked_neighbours(n_neighbors, n)
+    if keep < n - 1:
         cut = np.partition(A, n - keep, axis=1)[:, n - keep]
         A[A < cut[:, None]] = 0.0
         A = (A + A.T) / 2
@@ -65,8 +73,8 @@ def _normalised(A: np.ndarray) -> np.ndarray:
 
 
 def _checked_neighbours(n_neighbors: int, n: int) -> int:
-    if not n_neighbors >= 1:
-        raise InputError(f"the number of neighbours must be at least 1, got {n_neighbors}")
+    if not isinstance(n_neighbors, Integral) or n_neighbors < 1:
+        raise InputError(f"neighbours must be a whole number from 1 on, got {n_neighbors!r}")
     return int(min(n_neighbors, n - 1))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,19 @@ from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel
 from .errors import InputError
 from .graphs import neighbour_graph, self_tuning_graph
 from .progress import step
-from .scaling import rescaled, squared_distances, standardised
+from .scaling import (
+    mean_squared_distance,
+    rescaled,
+    row_blocks,
+    squared_distances,
+    standardised,
+)
 from .views import MultiView
 
 JITTER = 1e-12  # added to the centred diagonal before normalising; the published kernels rest on it
 ASYMMETRY = 1e-8  # relative; beyond it a kernel is not symmetric "but for rounding"
 INDEFINITE = 1e-8  # relative to the largest diagonal entry; how negative rounding can make it
-BLOCK = 1 << 20  # entries handled at a time in elementwise passes, so that they stay in cache
+KEPT = 512 << 20  # bytes: kernels that fit in together are kept instead of built again
 
 
 def gaussian(view: Any) -> np.ndarray:
@@ -33,15 +40,14 @@ def gaussian(view: Any) -> np.ndarray:
     array([[1.    , 0.0183],
            [0.0183, 1.    ]])
     """
-    squared = squared_distances(standardised(view))
-    return _exponential(squared, 2.0 / squared.mean())
+    return _exponential(standardised(view), None)
 
 
-def rbf(view: Any, gamma: float) -> np.ndarray:
-    r"""$K = \exp(-\gamma D^2)$ on the columns as given."""
-    if not gamma > 0:
+def rbf(view: Any, gamma: float | None = None) -> np.ndarray:
+    r"""$K = \exp(-\gamma D^2)$ on the columns as given, $\gamma$ = 2 / mean(D^2) unless given."""
+    if gamma is not None and not gamma > 0:
         raise InputError(f"gamma must be positive, got {gamma}")
-    return _exponential(squared_distances(_floats(view)), gamma)
+    return _exponential(rescaled(_floats(view)) if gamma is None else _floats(view), gamma)
 
 
 def linear(view: Any) -> np.ndarray:
@@ -59,6 +65,11 @@ def polynomial(
     view: Any, degree: int = 3, gamma: float | None = None, coef0: float = 1.0
 ) -> np.ndarray:
     r"""$K = (\gamma XX^T + c_0)^{degree}$, $\gamma$ = 1/columns unless given."""
+    if not (isinstance(degree, Integral) and degree >= 1 and coef0 >= 0) or (gamma or 1) <= 0:
+        raise InputError(
+            "a polynomial kernel is positive semi-definite only for a whole degree from 1 on, "
+            f"coef0 >= 0 and gamma > 0, got degree={degree}, coef0={coef0}, gamma={gamma}"
+        )
     return _dense(polynomial_kernel(_floats(view), degree=degree, gamma=gamma, coef0=coef0))
 
 
@@ -90,48 +101,58 @@ class KernelRecipe:
     def matrix(self, view: Any, name: str, kernel: Any) -> np.ndarray:
         """The kernel of one view: symmetric float64, centred and normalised as asked."""
         if isinstance(kernel, str) and kernel in KERNELS:
+            # Symmetric and positive semi-definite by construction, and nobody else holds it.
             K = _called(KERNELS[kernel], view, name, self.params)
-            trusted = True  # positive semi-definite by construction
-        elif callable(kernel):
-            K = _called(kernel, view, name, self.params)
-            trusted = False
-        else:
-            K = _dense(view)
-            trusted = False
-        K = _symmetric(K, name, n=view.shape[0], may_overwrite=kernel != "precomputed")
-        if trusted or self.indefinite == "ignore":
+            _check_finite(K, name)
             return centred_and_normalised(K, self.center, self.normalize, name)
-        K = centred_and_normalised(K, self.center, False, name)
-        K = _semidefinite(K, name, shift=self.indefinite == "shift")
-        return centred_and_normalised(K, False, self.normalize, name)
+        given = _called(kernel, view, name, self.params) if callable(kernel) else _dense(view)
+        K = _symmetric(given, name, n=view.shape[0])
+        if self.indefinite != "ignore":
+            shift = self.indefinite == "shift"
+            _make_semidefinite(K, name, self.center, _rounding(given), shift)
+        return centred_and_normalised(K, self.center, self.normalize, name)
 
-    def for_view(self, position: int, name: str) -> Any:
-        """The kernel chosen for one view."""
-        kernel = self.kernel
-        if isinstance(kernel, Mapping):
-            if name not in kernel:
-                raise InputError(f"no kernel given for view {name!r}; got {', '.join(kernel)}")
-            kernel = kernel[name]
-        elif isinstance(kernel, (list, tuple)):
-            if position >= len(kernel):
-                raise InputError(f"{len(kernel)} kernels given, none for view {name!r}")
-            kernel = kernel[position]
-        if not callable(kernel) and kernel != "precomputed" and kernel not in KERNELS:
-            known = ", ".join([*KERNELS, "precomputed"])
-            raise InputError(f"unknown kernel {kernel!r}; known are {known}, or give a callable")
-        return kernel
+    def for_views(self, names: Sequence[str]) -> list[Any]:
+        """The kernel chosen for each view."""
+        chosen = self.kernel
+        if isinstance(chosen, Mapping):
+            missing = [name for name in names if name not in chosen]
+            surplus = [name for name in chosen if name not in names]
+            if missing or surplus:
+                raise InputError(
+                    f"kernels are given for {', '.join(chosen)}, but the views are "
+                    f"{', '.join(names)}"
+                )
+            kernels = [chosen[name] for name in names]
+        elif isinstance(chosen, (list, tuple)):
+            if len(chosen) != len(names):
+                raise InputError(f"{len(chosen)} kernels given for {len(names)} views")
+            kernels = list(chosen)
+        else:
+            kernels = [chosen] * len(names)
+        for kernel in kernels:
+            known = [*KERNELS, "precomputed"]
+            if not callable(kernel) and not (isinstance(kernel, str) and kernel in known):
+                raise InputError(
+                    f"unknown kernel {kernel!r}; known are {', '.join(known)}, or give a callable"
+                )
+        return kernels
 
 
 class KernelBank(Sequence[np.ndarray]):
-    """The kernels of all views, each built when asked for and not kept.
+    """The kernels of all views, each built when asked for.
 
-    Iterating it holds one n x n matrix at a time; ``list(bank)`` holds all m of them.
+    Kept for the next time only where all of them fit into `KEPT` bytes together; beyond that,
+    iterating holds one n x n matrix at a time, and ``list(bank)`` holds all m of them.
+    Whoever gets a kernel must not write to it.
     """
 
     def __init__(self, views: MultiView, recipe: KernelRecipe) -> None:
         self._views = views
         self._recipe = recipe
-        self._kernels = [recipe.for_view(p, name) for p, name in enumerate(views.names)]
+        self._kernels = recipe.for_views(views.names)
+        self._keep = 8 * len(views) ** 2 * views.n_views <= KEPT
+        self._built: dict[int, np.ndarray] = {}
         self.names = views.names
         self.n_samples = len(views)
 
@@ -143,9 +164,14 @@ class KernelBank(Sequence[np.ndarray]):
             return [self[p] for p in range(*position.indices(len(self)))]
         if not -len(self) <= position < len(self):
             raise IndexError(position)
+        if position in self._built:
+            return self._built[position]
         name = self.names[position]
         step(f"kernel of {name}")
-        return self._recipe.matrix(self._views.views[position], name, self._kernels[position])
+        K = self._recipe.matrix(self._views.views[position], name, self._kernels[position])
+        if self._keep:
+            self._built[position] = K
+        return K
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return (self[p] for p in range(len(self)))
@@ -157,22 +183,20 @@ def centred_and_normalised(
     r"""Centre, then scale to unit diagonal, in place and in one pass.
 
     $K_{ij} \leftarrow (K_{ij} - r_i - r_j + \bar r) / \sqrt{K_{ii}K_{jj}}$ with $r$ the column
-    means of K and 1e-12 added to the centred diagonal. A sample without any similarity left
-    keeps a zero row instead of NaN.
+    means of K and 1e-12 of the largest raw entry added to the centred diagonal, so that the
+    units of a view do not matter. A sample without any similarity left keeps a zero row.
     """
-    if not (center or normalize):
-        return K
-    mean = K.mean(axis=0) if center else np.zeros(len(K))
-    half = mean - mean.mean() / 2  # r_i + r_j - mean(r), shared evenly: stays symmetric in rounding
+    size = float(np.abs(np.diagonal(K)).max())
+    half = _half_means(K) if center else np.zeros(len(K))
     diagonal = np.diagonal(K) - 2 * half
-    if center and diagonal.max() <= 1e-14 * max(np.abs(mean).max(), np.finfo(float).tiny):
+    if diagonal.max() <= 1e-14 * size:
         raise InputError(f"view {name!r} is constant: all its samples are the same")
     scale = np.ones(len(K))
     if normalize:
-        diagonal = diagonal + JITTER
+        diagonal = diagonal + JITTER * size
         alive = diagonal > 0
         scale = np.where(alive, 1 / np.sqrt(np.where(alive, diagonal, 1.0)), 0.0)
-    for rows in _row_blocks(K):
+    for rows in row_blocks(K):
         block = K[rows]
         if center:
             block -= half[rows, None] + half
@@ -181,6 +205,12 @@ def centred_and_normalised(
     if normalize:
         np.fill_diagonal(K, scale > 0)
     return K
+
+
+def _half_means(K: np.ndarray) -> np.ndarray:
+    """What centring takes off is the outer sum of this, so that rounding stays symmetric."""
+    mean = K.mean(axis=0)
+    return np.asarray(mean - mean.mean() / 2)
 
 
 def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[str, Any]) -> Any:
@@ -195,55 +225,81 @@ def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[st
         raise
 
 
-def _symmetric(K: np.ndarray, name: str, n: int, may_overwrite: bool) -> np.ndarray:
-    if K.shape != (n, n):
-        raise InputError(f"the kernel of view {name!r} must be {n} x {n}, got {K.shape}")
-    peak = np.abs(K).max()
-    if not np.isfinite(peak):
-        raise InputError(f"the kernel of view {name!r} overflows: scale the view's columns")
-    K = np.array(K, dtype=np.float64, copy=None if may_overwrite else True)
+def _symmetric(given: np.ndarray, name: str, n: int) -> np.ndarray:
+    """A copy in finite float64, symmetrised within the rounding of the type it came in."""
+    if given.shape != (n, n) or given.dtype.kind not in "biuf":
+        raise InputError(
+            f"the kernel of view {name!r} must be {n} x {n} real numbers, got {given.dtype} "
+            f"{given.shape}"
+        )
+    K = np.array(given, dtype=np.float64, order="C")
+    peak = _check_finite(K, name)
     if peak > 1e100 or 0 < peak < 1e-100:
         K /= peak  # no eigenvector depends on the scale, but sums would overflow
         peak = 1.0
-    worst = max(np.abs(K[rows] - K[:, rows].T).max() for rows in _row_blocks(K))
-    if worst > ASYMMETRY * peak:
+    worst = max(np.abs(K[rows] - K[:, rows].T).max() for rows in row_blocks(K))
+    if worst > max(ASYMMETRY, 100 * _rounding(given)) * peak:
         i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
         raise InputError(
             f"kernel {name!r} is not symmetric: entries ({i}, {j}) and ({j}, {i}) are "
-            f"{K[i, j]:.6g} and {K[j, i]:.6g}"
+            f"{K[i, j]:.6g} and {K[j, i]:.6g}, {worst:.3g} apart"
         )
     return (K + K.T) / 2 if worst > 0 else K
 
 
-def _semidefinite(K: np.ndarray, name: str, shift: bool) -> np.ndarray:
-    """K itself if positive semi-definite within rounding; else shifted, or refused."""
-    allowed = INDEFINITE * max(np.diagonal(K).max(), np.finfo(float).tiny)
-    shifted = K.copy()
-    shifted.flat[:: len(K) + 1] += allowed
-    _, failed_at = scipy.linalg.lapack.dpotrf(shifted, overwrite_a=1, clean=0)
-    if failed_at == 0:
-        return K
-    lowest = scipy.linalg.eigvalsh(K, subset_by_index=[0, 0])[0]
+def _check_finite(K: np.ndarray, name: str) -> float:
+    """The largest magnitude in K, which must be finite."""
+    peak = float(max(K.max(), -K.min()))
+    if not np.isfinite(peak):
+        at = np.argwhere(~np.isfinite(K))
+        raise InputError(
+            f"the kernel of view {name!r} has {len(at)} entries that are not finite, the first at "
+            f"{tuple(at[0].tolist())}: if the view's values are very large, scale its columns"
+        )
+    return peak
+
+
+def _make_semidefinite(
+    K: np.ndarray, name: str, center: bool, rounding: float, shift: bool
+) -> None:
+    """Refuse a kernel with negative eigenvalues beyond rounding, or add them to its diagonal.
+
+    What counts is the kernel as it will be used: centring may make it definite. A Cholesky
+    factorisation (n^3 / 3, two copies) decides; eigenvalues are computed only for a bad kernel.
+    """
+    used = K.copy()
+    if center:
+        half = _half_means(K)
+        for rows in row_blocks(used):
+            used[rows] -= half[rows, None] + half
+    allowed = max(INDEFINITE, len(K) * rounding) * float(max(K.max(), -K.min()))
+    factor = used.copy()
+    factor.flat[:: len(K) + 1] += allowed
+    if scipy.linalg.lapack.dpotrf(factor.T, overwrite_a=1, clean=0)[1] == 0:
+        return
+    lowest = scipy.linalg.eigvalsh(used, subset_by_index=[0, 0], overwrite_a=True)[0]
     if not shift:
         raise InputError(
             f"kernel {name!r} is indefinite: its smallest eigenvalue is {lowest:.3g}. Pass "
             'indefinite="shift" to add that much to the diagonal, or "ignore" to use it as it is'
         )
     K.flat[:: len(K) + 1] -= lowest
-    return K
 
 
-def _exponential(squared: np.ndarray, rate: float) -> np.ndarray:
-    for rows in _row_blocks(squared):
-        block = squared[rows]
+def _rounding(K: np.ndarray) -> float:
+    """Relative precision of the type a kernel came in."""
+    return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else 0.0
+
+
+def _exponential(X: Any, gamma: float | None) -> np.ndarray:
+    mean = mean_squared_distance(X)
+    rate = 2.0 / mean if gamma is None else gamma
+
+    def transform(block: np.ndarray) -> np.ndarray:
         block *= -rate
-        np.exp(block, out=block)
-    return squared
+        return np.exp(block, out=block)
 
-
-def _row_blocks(K: np.ndarray) -> Iterator[slice]:
-    height = max(1, BLOCK // max(1, len(K)))
-    return (slice(start, start + height) for start in range(0, len(K), height))
+    return squared_distances(X, transform)
 
 
 def _floats(view: Any) -> Any:

@@ -1,8 +1,21 @@
-"""Every method by the name the command line, the tables and the tests know it by."""
+"""Every method by its short name: what tests, tables and the command line go through."""
 
 from __future__ import annotations
 
+from .compared import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
 from .dual_noise import MKCDNM
 from .estimator import MultiViewClusterer
 
-METHODS: dict[str, type[MultiViewClusterer]] = {"mkc-dnm": MKCDNM}
+METHODS: dict[str, type[MultiViewClusterer]] = {
+    "akkm": AKKM,
+    "mkkm": MKKM,
+    "mkkm-mr": MKKMMR,
+    "swmc": SWMC,
+    "onkc": ONKC,
+    "lfmkc": LFMKC,
+    "spmkc": SPMKC,
+    "cagl": CAGL,
+    "oplf": OPLF,
+    "hmkc": HMKC,
+    "mkc-dnm": MKCDNM,
+}

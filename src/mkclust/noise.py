@@ -34,7 +34,7 @@ def dual_noise(
     >>> dual_noise(np.eye(3)[:, :1], [V], [2])
     Noise(null=array([1.]), column=array([0.]), cross=array([0.]))
     """
-    k = H.shape[1]
+    k = np.count_nonzero(H.any(axis=0))  # a degenerate H* has zero columns
     captured, squared = [], []
     for spectrum, d in zip(spectra, dimensions, strict=True):
         T = H.T @ spectrum.vectors[:, :d]

@@ -51,9 +51,8 @@ class Overlap:
     def at(self, dimensions: Sequence[int] | np.ndarray) -> np.ndarray:
         """$S_{pq}[d_p, d_q]$ for all pairs: (m, m)."""
         kept = self.columns(dimensions)
-        squared = self.cross[np.ix_(kept, kept)] ** 2
-        edges = np.concatenate([[0], np.cumsum(dimensions)[:-1]]).astype(int)
-        return np.add.reduceat(np.add.reduceat(squared, edges, axis=0), edges, axis=1)
+        owner = np.repeat(np.eye(self.n_views), np.asarray(dimensions), axis=0)
+        return np.asarray(owner.T @ self.cross[np.ix_(kept, kept)] ** 2 @ owner)
 
     def columns(self, dimensions: Sequence[int] | np.ndarray) -> np.ndarray:
         """Positions in `cross` of the first d_p columns of each view."""
@@ -71,6 +70,12 @@ class Overlap:
         most = np.minimum.outer(d, d)
         room = most - chance
         return np.where(room > 0, (self.at(d) - chance) / np.where(room > 0, room, 1.0), 1.0)
+
+    def reproduced(self, k: int) -> np.ndarray:
+        """How much of each view's first k directions the others hold in all of theirs: (m,)."""
+        heads = np.minimum(self.sizes, k)
+        spans = zip(self.starts[:-1], heads, strict=True)
+        return np.array([np.sum(self.cross[s : s + h] ** 2) for s, h in spans]) - heads
 
 
 def overlap(spectra: Sequence[Spectrum]) -> Overlap:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .errors import InputError
+
+BLOCK = 1 << 17  # entries: a megabyte at a time
 
 
 def standardised(view: Any) -> Any:
@@ -23,51 +26,89 @@ def standardised(view: Any) -> Any:
     X = view.astype(np.float64)
     if sp.issparse(X):
         peak = _safe(abs(X).max(axis=0).toarray().ravel())
-        X = X @ sp.diags_array(1 / peak)
-        mean = X.mean(axis=0)
-        deviation = np.sqrt(np.maximum((X.power(2)).mean(axis=0) - mean**2, 0))
-        varies = _sparse_varies(X)
-        return sp.csr_array(X @ sp.diags_array(np.where(varies, 1 / _safe(deviation), 0.0)))
+        X = sp.csr_array(X @ sp.diags_array(1 / peak))
+        deviation = np.sqrt(_sparse_variance(X))
+        scale = np.where(varies(X, 0.0), 1 / _safe(deviation), 0.0)
+        return sp.csr_array(X @ sp.diags_array(scale))
     X /= _safe(np.abs(X).max(axis=0))
-    varies = X.max(axis=0) > X.min(axis=0)
+    constant = ~varies(X, 0.0)
     X -= X.mean(axis=0)
     X /= _safe(X.std(axis=0))
-    X[:, ~varies] = 0.0
+    X[:, constant] = 0.0
     return X
 
 
+def varies(X: Any, tolerance: float = 1e-14) -> np.ndarray:
+    """Which columns take more than one value, beyond a tolerance."""
+    top, bottom = X.max(axis=0), X.min(axis=0)
+    if sp.issparse(X):
+        top, bottom = top.toarray().ravel(), bottom.toarray().ravel()
+    return np.asarray(top - bottom > tolerance)
+
+
 def rescaled(X: Any) -> Any:
-    """X divided by its largest entry where that is so extreme that squares would overflow."""
+    """X divided by its largest entry where products would overflow, or look like nothing."""
     peak = abs(X).max()
-    return X if peak == 0 or 1e-100 < peak < 1e100 else X / peak
+    return X if peak == 0 or 1e-6 < peak < 1e100 else X / peak
 
 
-def squared_distances(X: Any) -> np.ndarray:
-    r"""$D^2_{ij} = |x_i|^2 + |x_j|^2 - 2x_i^Tx_j$: one product, then in place; n x n.
+def mean_squared_distance(X: Any) -> float:
+    r"""Mean of $D^2$ over all n^2 pairs of rows, without the pairs: O(n f).
 
-    Raises InputError when every distance is zero, as nothing can be clustered then.
+    Raises InputError when it is zero, as nothing can be clustered then.
     """
+    n = X.shape[0]
+    total = np.asarray(X.sum(axis=0)).ravel()
+    spread = 2 * (squared_norms(X).sum() / n - total @ total / n**2)
+    if not spread > 1e-14 * squared_norms(X).max():
+        raise InputError("it is constant: all its samples are the same")
+    return float(spread)
+
+
+def squared_distances(
+    X: Any, transform: Callable[[np.ndarray], np.ndarray] | None = None
+) -> np.ndarray:
+    r"""$D^2_{ij} = |x_i|^2 + |x_j|^2 - 2x_i^Tx_j$, n x n: one product, then one pass in place.
+
+    `transform` is applied to blocks of rows while they are in the cache, and writes to them.
+    """
+    norms = squared_norms(X)
     gram = X @ X.T
     squared = gram.toarray() if sp.issparse(gram) else gram
-    norms = squared.diagonal().copy()
-    squared *= -2.0
-    squared += norms[:, None]
-    squared += norms
-    np.maximum(squared, 0.0, out=squared)
-    np.fill_diagonal(squared, 0.0)
+    for rows in row_blocks(squared):
+        block = squared[rows]
+        block *= -2.0
+        block += norms[rows, None] + norms
+        np.maximum(block, 0.0, out=block)
+        block[np.arange(len(block)), np.arange(len(norms))[rows]] = 0.0
+        if transform is not None:
+            transform(block)
     if sp.issparse(gram):  # a sparse product does not promise symmetric rounding
         squared += squared.T.copy()
         squared /= 2
-    if not squared.any():
-        raise InputError("it is constant: all its samples are the same")
     return squared
+
+
+def squared_norms(X: Any) -> np.ndarray:
+    """$|x_i|^2$ of every row: (n,)."""
+    return np.asarray(X.power(2).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
+
+
+def row_blocks(K: np.ndarray) -> Iterator[slice]:
+    """Rows of a matrix, a few at a time, so that a chain of elementwise steps stays in cache."""
+    height = max(1, BLOCK // max(1, K.shape[1]))
+    return (slice(start, start + height) for start in range(0, len(K), height))
+
+
+def _sparse_variance(X: sp.csr_array) -> np.ndarray:
+    """Two passes over the stored entries; the others are zeros, each the mean away from it."""
+    n, width = X.shape
+    X.sum_duplicates()
+    mean = X.mean(axis=0)
+    stored = np.bincount(X.indices, minlength=width)
+    away = np.bincount(X.indices, (X.data - mean[X.indices]) ** 2, minlength=width)
+    return (away + (n - stored) * mean**2) / n
 
 
 def _safe(values: np.ndarray) -> np.ndarray:
     return np.where(values > 0, values, 1.0)
-
-
-def _sparse_varies(X: Any) -> np.ndarray:
-    top = X.max(axis=0).toarray().ravel()
-    bottom = X.min(axis=0).toarray().ravel()
-    return top > bottom

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
-from scipy.sparse.linalg import ArpackError, eigsh
 
+from .errors import InputError
+from .krylov import KrylovSpace
 from .progress import step
 
 RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue; below it a direction is rounding
@@ -41,14 +42,17 @@ class Spectrum:
 class Spectra(Sequence[Spectrum]):
     """The spectra of all kernels, grown together on demand.
 
-    Kernels are taken from `kernels` one at a time, so memory is one n x n matrix and the bases.
-    A solver may find more than was asked for; that is kept for later growth and shown then.
+    Kernels are taken from `kernels` one at a time. Nothing is computed twice: a Krylov space goes
+    on where it stopped, and what a direct solver found beyond what was asked for is kept and
+    shown when asked. Memory is one n x n matrix and, per view, a basis of about three times the
+    directions asked for (all n of them where n is small).
     """
 
     def __init__(self, kernels: Sequence[np.ndarray], names: Sequence[str]) -> None:
         self._kernels = kernels
         self.names = tuple(names)
         self._found: list[Spectrum | None] = [None] * len(self.names)
+        self._spaces: list[KrylovSpace | None] = [None] * len(self.names)
         self._size = 0
 
     def __len__(self) -> int:
@@ -64,8 +68,12 @@ class Spectra(Sequence[Spectrum]):
         """Have `size` directions of every kernel, or all above rounding where those are fewer."""
         for p, found in enumerate(self._found):
             if found is None or (found.size < size and not found.complete):
+                kernel = self._kernels[p]
                 step(f"{size} eigenvectors of {self.names[p]}")
-                self._found[p] = leading(self._kernels[p], size)
+                space = self._spaces[p] = self._spaces[p] or KrylovSpace(len(kernel))
+                self._found[p] = found = leading(kernel, size, space)
+                if found.size == 0:
+                    raise InputError(f"kernel {self.names[p]!r} has no positive eigenvalue")
         self._size = max(size, self._size)
 
     @property
@@ -75,21 +83,24 @@ class Spectra(Sequence[Spectrum]):
         return min(sizes, default=None)
 
 
-def leading(kernel: np.ndarray, size: int) -> Spectrum:
+def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> Spectrum:
     r"""The `size` leading eigenpairs of a symmetric matrix, those below rounding left out.
 
     A small matrix, or a large share of the directions, goes to LAPACK (n^3, and everything it
-    found above rounding is kept); the rest to Lanczos (about n^2 x size).
+    found above rounding is kept); the rest to a Krylov space (about 3 n^2 x size), which may be
+    one that an earlier call began.
 
     >>> found = leading(np.diag([3.0, 0.0, 2.0]), 3)
     >>> found.values, found.complete
     (array([3., 2.]), True)
     """
     n = len(kernel)
-    if n <= DENSE_UP_TO or size > n // 5:
-        return _truncated(*_all_pairs(kernel), everything=True)
-    values, vectors = top_eigenpairs(kernel, size)
-    return _truncated(values, vectors, everything=False)
+    if not _direct(n, size):
+        pairs = (space or KrylovSpace(n)).pairs(kernel, size)
+        if pairs is not None:
+            return _above_rounding(*pairs, everything=False)
+    values, vectors = scipy.linalg.eigh(kernel, driver="evd")
+    return _above_rounding(values[::-1], vectors[:, ::-1], everything=True)
 
 
 def top_eigenpairs(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,15 +109,11 @@ def top_eigenpairs(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
     Signs are fixed (largest entry positive), so that equal input gives equal output.
     """
     n = len(matrix)
-    if n <= DENSE_UP_TO or k > n // 5:
+    pairs = None if _direct(n, k) else KrylovSpace(n).pairs(matrix, k)
+    if pairs is None:
         values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - k, n - 1])
-    else:
-        start = np.random.default_rng(0).standard_normal(n)
-        try:
-            values, vectors = eigsh(matrix, k=k, which="LA", v0=start, ncv=min(n, 2 * k + 20))
-        except ArpackError:
-            values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - k, n - 1])
-    return values[::-1], with_fixed_signs(vectors[:, ::-1])
+        pairs = values[::-1], vectors[:, ::-1]
+    return pairs[0], with_fixed_signs(pairs[1])
 
 
 def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
@@ -116,16 +123,15 @@ def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
     return np.asfortranarray(vectors * np.where(signs == 0, 1.0, signs))
 
 
-def _all_pairs(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    values, vectors = scipy.linalg.eigh(kernel, driver="evd")
-    return values[::-1], with_fixed_signs(vectors[:, ::-1])
+def _direct(n: int, size: int) -> bool:
+    return n <= DENSE_UP_TO or size > n // 5
 
 
-def _truncated(values: np.ndarray, vectors: np.ndarray, everything: bool) -> Spectrum:
+def _above_rounding(values: np.ndarray, vectors: np.ndarray, everything: bool) -> Spectrum:
     floor = max(len(vectors) * np.finfo(float).eps, RANK_TOLERANCE) * max(values[0], 0.0)
     above = int(np.count_nonzero(values > floor))
     return Spectrum(
-        vectors=vectors[:, :above],
+        vectors=with_fixed_signs(vectors[:, :above]),
         values=values[:above],
         complete=everything or above < len(values),
     )

@@ -46,6 +46,18 @@ class Staircases:
         exempt = [pair for both in self.exempt for pair in both]
         return [p for p in range(self.n_views) if 0 < self.n_views - 1 == exempt.count(p)]
 
+    def reordered(self, order: np.ndarray) -> Staircases:
+        """The same constraints with the views in another order."""
+        place = np.argsort(order)
+        return Staircases(
+            self.needs[np.ix_(order, order)],
+            self.lower[order],
+            self.upper[order],
+            self.threshold,
+            tuple((int(place[p]), int(place[q])) for p, q in self.exempt),
+            self.relaxed,
+        )
+
     def tightened(self, lower: np.ndarray, upper: np.ndarray) -> Staircases:
         """The same constraints inside a smaller box."""
         return Staircases(self.needs, lower, upper, self.threshold, self.exempt, self.relaxed)
@@ -64,18 +76,17 @@ def relaxed_staircases(overlap: Overlap, k: int, threshold: float) -> Staircases
     r"""What can be asked when $S_{pq} \ge t$ cannot be met: agreement beyond chance.
 
     Per pair $f_{pq}[a,b] = S_{pq}[a,b] - ab/n$, the overlap two unrelated subspaces would not
-    show. Pairs whose best f is faint or within chance are exempted. All others share one
-    threshold, `SHARE` of the weakest pair's best f and never above t: the rest would take
-    every direction there is.
+    show. Pairs whose f is nowhere beyond chance are exempted. All others share one threshold,
+    `SHARE` of the weakest pair's best f and never above t: the rest would take every direction
+    there is.
     """
     needs, lower = _empty(overlap, k)
-    beyond = {pair: _beyond_chance(overlap, *pair) for pair in overlap.pairs()}
-    floor = {pair: _chance_floor(overlap, k, *pair) for pair in beyond}
-    exempt = tuple(pair for pair, f in beyond.items() if f[-1, -1] <= floor[pair])
-    best = [f[-1, -1] for pair, f in beyond.items() if pair not in exempt]
+    beyond = {pair: _beyond_chance(overlap, k, *pair) for pair in overlap.pairs()}
+    exempt = tuple(pair for pair, f in beyond.items() if f is None)
+    best = [f[-1, -1] for f in beyond.values() if f is not None]
     shared = min([threshold, *(SHARE * f for f in best)])
     for (p, q), f in beyond.items():
-        if (p, q) not in exempt:
+        if f is not None:
             _enter(needs, p, q, f < shared * (1 - SLACK))
     return Staircases(needs, lower, overlap.sizes, shared, exempt, relaxed=True)
 
@@ -101,16 +112,18 @@ def _enter(needs: np.ndarray, p: int, q: int, below: np.ndarray) -> None:
         np.maximum(entry, counts, out=entry)
 
 
-def _beyond_chance(overlap: Overlap, p: int, q: int) -> np.ndarray:
-    """Best overlap beyond chance within the first (a, b) directions: monotone in both."""
+def _beyond_chance(overlap: Overlap, k: int, p: int, q: int) -> np.ndarray | None:
+    r"""Best overlap beyond chance within the first (a, b) directions; None if chance explains it.
+
+    The squared overlap of two independent random subspaces of dimensions a and b has mean
+    $ab/n$ and variance $2ab(n-a)(n-b) / (n^2(n-1)(n+2))$.
+    """
+    n = overlap.n_samples
     table = overlap.table(p, q)
-    a, b = (np.arange(size) for size in table.shape)
-    table -= np.outer(a, b) / overlap.n_samples
+    a, b = (np.arange(size, dtype=float) for size in table.shape)
+    table -= np.outer(a, b) / n
+    spread = np.sqrt(2.0 * np.outer(a * (n - a), b * (n - b)) / (n**2 * (n - 1) * (n + 2)))
+    if not (table > np.maximum(DEVIATIONS * spread, FAINT * max(k - 1, 1))).any():
+        return None
     np.maximum.accumulate(table, axis=0, out=table)
     return np.maximum.accumulate(table, axis=1, out=table)
-
-
-def _chance_floor(overlap: Overlap, k: int, p: int, q: int) -> float:
-    r"""Two random subspaces overlap in $ab/n$ with a standard deviation near $\sqrt{2ab}/n$."""
-    a, b = overlap.sizes[p], overlap.sizes[q]
-    return float(max(DEVIATIONS * np.sqrt(2 * a * b) / overlap.n_samples, FAINT * max(k - 1, 1)))

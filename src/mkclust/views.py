@@ -58,21 +58,28 @@ class MultiView:
         index: Any = None,
         notes: Iterable[str] = (),
     ) -> None:
+        if isinstance(views, MultiView):  # what is not given anew is inherited
+            kernels = kernels or views.kernels
+            labels = views.labels if labels is None else labels
+            index = views.index if index is None else index
+            notes = notes or views.notes
         items, found = _listed(views, kernels)
         self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
         if len(self.names) != len(items):
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
-        items, frame_index = _aligned(items, self.names)
-        self.kernels = bool(kernels)
+        items, frame_index = _aligned(items, self.names, kernels)
+        self.kernels: bool = bool(kernels)
         self.views: tuple[Any, ...] = tuple(
             _matrix(view, name) for view, name in zip(items, self.names, strict=True)
         )
         self.n_samples = _common_length(self.views, self.names)
         if self.kernels:
             _check_square(self.views, self.names)
-        self.index = _column(index if index is not None else frame_index, self, "index")
-        self.labels = _column(labels, self, "labels")
-        self.notes = tuple(notes)
+        self.index: np.ndarray | None = _column(
+            index if index is not None else frame_index, self, "index"
+        )
+        self.labels: np.ndarray | None = _column(_following(labels, self.index), self, "labels")
+        self.notes: tuple[str, ...] = tuple(notes)
 
     @property
     def n_views(self) -> int:
@@ -230,8 +237,8 @@ def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     return checked
 
 
-def _aligned(items: list[Any], names: Sequence[str]) -> tuple[list[Any], Any]:
-    """Every frame in the row order of the first one."""
+def _aligned(items: list[Any], names: Sequence[str], kernels: bool) -> tuple[list[Any], Any]:
+    """Every frame in the row order of the first one; kernels in their columns too."""
     frames = [p for p, item in enumerate(items) if _is_frame(item)]
     if not frames:
         return items, None
@@ -241,13 +248,17 @@ def _aligned(items: list[Any], names: Sequence[str]) -> tuple[list[Any], Any]:
         index = items[p].index
         if index.equals(first):
             continue
+        _check_same_samples(first, index, names[frames[0]], names[p])
         if len(frames) < len(items):
             raise InputError(
                 f"view {names[p]!r} has its rows in another order than {names[frames[0]]!r}, and "
                 "views without an index cannot follow; give every view as a frame, or reorder"
             )
-        _check_same_samples(first, index, names[frames[0]], names[p])
         aligned[p] = items[p].loc[first]
+    if kernels:
+        for p in frames:
+            if set(aligned[p].columns) == set(first):
+                aligned[p] = aligned[p].loc[:, first]
     return aligned, first.to_numpy()
 
 
@@ -333,6 +344,13 @@ def _check_square(views: Sequence[Any], names: Sequence[str]) -> None:
     for view, name in zip(views, names, strict=True):
         if view.shape[0] != view.shape[1]:
             raise InputError(f"kernel {name!r} must be square, got shape {view.shape}")
+
+
+def _following(labels: Any, index: np.ndarray | None) -> Any:
+    """Labels that come with sample names, in the order of the views' own."""
+    if index is None or not hasattr(labels, "reindex") or set(labels.index) != set(index):
+        return labels
+    return labels.loc[index] if labels.index.is_unique else labels
 
 
 def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:

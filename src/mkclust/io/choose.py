@@ -21,14 +21,16 @@ from .variables import (
     rank,
 )
 
+Name = str | Literal[False] | None  # a name given, none wanted, or left to us
+
 
 @dataclass(frozen=True)
 class Request:
     """What the caller of `read` decided; None leaves it to us."""
 
     views: tuple[str, ...] | None = None
-    labels: str | Literal[False] | None = None
-    index: str | Literal[False] | None = None
+    labels: Name = None
+    index: Name = None
     transpose: bool | None = None
     kernels: bool | None = None
 
@@ -40,7 +42,7 @@ def named(variables: Sequence[Variable], name: str, what: str) -> Variable:
     raise InputError(f"{what}={name!r} is not in it; it has {listed(variables) or 'nothing'}")
 
 
-def choose_labels(variables: Sequence[Variable], wanted: str | bool | None) -> Variable | None:
+def choose_labels(variables: Sequence[Variable], wanted: Name) -> Variable | None:
     """The variable with the classes: the wanted one, or else the best named vector."""
     if wanted is False:
         return None
@@ -50,7 +52,7 @@ def choose_labels(variables: Sequence[Variable], wanted: str | bool | None) -> V
     return min(vectors, key=lambda v: rank(v.name, LABEL_NAMES), default=None)
 
 
-def choose_index(variables: Sequence[Variable], wanted: str | bool | None) -> Variable | None:
+def choose_index(variables: Sequence[Variable], wanted: Name) -> Variable | None:
     return _vector(variables, wanted, "index") if isinstance(wanted, str) else None
 
 
@@ -65,15 +67,14 @@ def choose_views(
     if request.views is not None:
         return [_usable(named(variables, name, "views")) for name in request.views]
     open_to_choice = [v for v in variables if not is_label_name(v.name)]
+    if request.kernels:
+        open_to_choice = [v for v in open_to_choice if _square(v)] or open_to_choice
     cells = [v for v in open_to_choice if v.holds_matrices]
     cells.sort(key=lambda v: (rank(v.name, VIEW_NAMES), -len(v.items)))
     stacks = [v for v in open_to_choice if v.is_square_stack]
     stacks.sort(key=lambda v: (samples not in (None, *v.shape), rank(v.name, KERNEL_NAMES)))
-    ways = [cells[:1], stacks[:1], _alone(open_to_choice, samples)]
-    if request.kernels:
-        ways = [way for way in ways if way and all(map(_square, way))] or ways
-    chosen = next((way for way in ways if way), None)
-    if chosen is None:
+    chosen = cells[:1] or stacks[:1] or _alone(open_to_choice, samples)
+    if not chosen:
         raise FileFormatError(
             "no views found: neither a cell of matrices nor a matrix nor a stack of kernels; it "
             f"has {listed(variables) or 'nothing'}; choose with views=..."
@@ -103,16 +104,18 @@ def _kind(variable: Variable) -> str:
 
 
 def _square(variable: Variable) -> bool:
-    shapes = [item.shape for item in variable.items] or [variable.shape]
-    return variable.is_square_stack or all(rows == columns for rows, columns in shapes)
+    matrices = variable.items or (variable,)
+    return variable.is_square_stack or all(
+        matrix.is_matrix and len({*matrix.shape}) == 1 for matrix in matrices
+    )
 
 
 def _alone(variables: Sequence[Variable], samples: int | None) -> list[Variable]:
     """Matrices that stand alone: a numbered family such as X1, X2, or all with the same rows."""
-    matrices = [v for v in variables if v.is_matrix and min(v.shape) > 1]
-    family = _family([v for v in matrices if samples is None or samples in v.shape])
+    family = _family([v for v in variables if v.is_matrix and samples in (None, *v.shape)])
     if family:
         return family
+    matrices = [v for v in variables if v.is_matrix and min(v.shape) > 1]
     if samples is not None:
         for axis in (0, 1):
             fitting = [v for v in matrices if v.shape[axis] == samples]
@@ -137,6 +140,7 @@ def _family(matrices: Sequence[Variable]) -> list[Variable]:
         [variable for _, variable in sorted(members, key=lambda member: member[0])]
         for members in families.values()
         if len(members) > 1
+        and any(min(variable.shape) > 1 for _, variable in members)
         and any(len({variable.shape[axis] for _, variable in members}) == 1 for axis in (0, 1))
     ]
     return max(fitting, key=len, default=[])

@@ -7,7 +7,7 @@ import math
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TextIO
 
@@ -17,7 +17,7 @@ from ..errors import FileFormatError
 from .assemble import as_labels
 from .choose import Request
 from .guard import Limits, parsing
-from .tables import Table, check_unique, special_columns, view_table
+from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
 from .variables import Variable, is_index_name, is_label_name
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
@@ -35,14 +35,12 @@ class _Text:
     first: list[str]
 
 
-def describe(path: Path, request: Request, limits: Limits) -> Variable:
-    """Shape of the table, from counting its lines."""
+def describe(path: Path, limits: Limits, classes: bool) -> Variable:
+    """Rows and columns of the table, from counting its lines."""
     with parsing("table", ADVICE), _open(path, limits) as file:
-        text = _text(file, limits, classes=False)
-        special = special_columns(text.columns, text.has_header, _is_text(text.first[0]), request)
-        count = sum(1 for _ in text.rows)
-    width = len(text.columns) - len({*special} - {None})
-    return Variable(path.stem, "table", (count, width), "float64", 8 * count * width)
+        text = _text(file, limits, classes)
+        shape = sum(1 for _ in text.rows), len(text.columns)
+    return Variable(path.stem, "table", shape, "text", path.stat().st_size)
 
 
 def read_table(path: Path, request: Request, limits: Limits) -> Table:
@@ -61,25 +59,18 @@ def read_table(path: Path, request: Request, limits: Limits) -> Table:
     return table if text.has_header else replace(table, columns=None)
 
 
-def read_classes(path: Path, request: Request, limits: Limits) -> Table:
+def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
     """A file of labels: one column, or one beside the sample names."""
     with parsing("table", ADVICE), _open(path, limits) as file:
         text = _text(file, limits, classes=True)
-        width = len(text.columns)
-        alone = Request(labels=False, index=request.index if width > 1 else False)
-        names, _ = special_columns(text.columns, text.has_header, _is_text(text.first[0]), alone)
-        rest = [p for p in range(width) if p != names]
-        if width == 2 and names is None:
-            names, rest = 0, [1]
-        if len(rest) != 1:
-            raise FileFormatError(
-                f"it should have one column of labels, beside sample names at most, but has {width}"
-            )
-        _, aside = _body(text, [], list(range(width)), limits)
+        names, labels = class_columns(
+            text.columns, text.has_header, _is_text(text.first[0]), request.index
+        )
+        _, aside = _body(text, [], list(range(len(text.columns))), limits)
     if names is not None:
         check_unique(aside[names], text.columns[names])
     index = None if names is None else tuple(aside[names])
-    return Table(path, np.empty((0, 0)), None, index, as_labels(_typed(aside[rest[0]])))
+    return Classes(path, as_labels(_typed(aside[labels])), index)
 
 
 def _open(path: Path, limits: Limits) -> TextIO:
@@ -92,7 +83,7 @@ def _text(file: TextIO, limits: Limits, classes: bool) -> _Text:
     file.seek(0)
     reader = csv.reader(file, delimiter=delimiter)
     rows = ((reader.line_num, row) for row in reader if row)
-    start = [pair for pair, _ in zip(rows, range(2), strict=False)]
+    start = list(islice(rows, 2))
     if not start:
         raise FileFormatError("it has no rows")
     first = start[0][1]
@@ -190,5 +181,7 @@ def _with_missing(cells: Sequence[str], kept: Sequence[int], text: _Text, line: 
 
 def _typed(cells: Sequence[str]) -> np.ndarray:
     """Numbers where all cells are numbers, else text."""
+    if "" in cells:
+        raise FileFormatError(f"the label in row {cells.index('')} is missing")
     values = np.array([_number(cell) for cell in cells])
     return np.array(cells) if np.isnan(values).any() else values

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
     """What the file holds, without reading its arrays."""
     with path.open("rb") as file:
         version4 = 0 in file.read(4)
-    with parsing("MATLAB file", ADVICE):
+    with _scipy_parsing():
         found = _version4(path, limits) if version4 else mat5_tags.scan(path, limits)
     names = [variable.name for variable in found]
     twice = sorted({name for name in names if name and names.count(name) > 1})
@@ -35,11 +37,19 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
 def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
     """The wanted variables: arrays, lists for cells, csc arrays for sparse, str for text."""
     names = [variable.name for variable in wanted]
-    with parsing("MATLAB file", ADVICE):
+    with _scipy_parsing():
         # an open file, since scipy would add .mat to a name it does not find
         with path.open("rb") as file:
             contents = scipy.io.loadmat(file, variable_names=list(names))
         return {name: _value(contents[name]) for name in names}
+
+
+@contextmanager
+def _scipy_parsing() -> Iterator[None]:
+    """A warning of scipy's means that it guessed or left something out: refused as well."""
+    with parsing("MATLAB file", ADVICE), warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        yield
 
 
 def _value(raw: Any) -> Any:

@@ -84,8 +84,10 @@ class _Inflated:
     def read(self, count: int) -> bytes:
         parts = bytearray()
         while len(parts) < count and not self._zlib.eof:
-            data = self._zlib.unconsumed_tail or self._file.read(min(CHUNK, self._left))
-            self._left -= 0 if self._zlib.unconsumed_tail else len(data)
+            data = self._zlib.unconsumed_tail
+            if not data:
+                data = self._file.read(min(CHUNK, self._left))
+                self._left -= len(data)
             more = self._zlib.decompress(data, count - len(parts))
             if not data and not more:
                 break

@@ -78,7 +78,7 @@ def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Varia
     size = prod(shape) * dtype.itemsize
     if kind == "char" and dtype.kind in "iu":
         return Variable(name, "text", shape, "str", 4 * prod(shape))
-    if dtype.names:
+    if dtype.names or dtype.kind == "c":
         return Variable(name, "complex", shape, "complex", size)
     if (kind is None or kind in NUMERIC) and dtype.kind in "biuf":
         return Variable(name, KINDS.get(len(shape), "tensor"), shape, dtype.name, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +10,27 @@ import numpy as np
 
 from ..errors import FileFormatError, InputError
 from .assemble import as_labels
-from .choose import Request
+from .choose import Name, Request
 from .guard import Limits, parsing
-from .tables import Table, check_unique, special_columns, view_table
+from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
 from .variables import Variable
 
 ADVICE = "write it again, with one column per feature"
 
 
-def describe(path: Path, request: Request, limits: Limits) -> Variable:
-    """Shape of the table, from its footer."""
+def describe(path: Path, limits: Limits, classes: bool) -> Variable:
+    """Rows and columns of the table, from its footer."""
     with _opened(path, limits) as file:
-        special = _special(file, request)
-        width = len(file.schema_arrow.names) - len({*special} - {None})
-        count = file.metadata.num_rows
-    return Variable(path.stem, "table", (count, width), "float64", 8 * count * width)
+        shape = file.metadata.num_rows, len(file.schema_arrow.names)
+    return Variable(path.stem, "table", shape, "columns", path.stat().st_size)
 
 
 def read_table(path: Path, request: Request, limits: Limits) -> Table:
     """A view: numbers, with the sample names and the classes set aside."""
     with _opened(path, limits) as file:
         columns = file.schema_arrow.names
-        special = _special(file, request)
+        header, text, index = _hints(file, request.index)
+        special = special_columns(columns, header, text, replace(request, index=index))
         kept = [p for p in range(len(columns)) if p not in special]
         for position in kept:
             _check_numeric(columns[position], file.schema_arrow.types[position])
@@ -41,31 +41,24 @@ def read_table(path: Path, request: Request, limits: Limits) -> Table:
             values = np.empty((table.num_rows, len(kept)))
             for place, position in enumerate(kept):
                 values[:, place] = table.column(position).cast("float64").to_numpy()
-            index, labels = (None if p is None else table.column(p).to_pylist() for p in special)
-    names = None if index is None else [str(name) for name in index]
+            names, labels = (None if p is None else table.column(p).to_pylist() for p in special)
+    samples = None if names is None else [str(name) for name in names]
     found = None if labels is None or request.labels is False else as_labels(_typed(labels))
-    return view_table(path, values, columns, special, names, found)
+    return view_table(path, values, columns, special, samples, found)
 
 
-def read_classes(path: Path, request: Request, limits: Limits) -> Table:
+def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
     """A file of labels: one column, or one beside the sample names."""
     with _opened(path, limits) as file:
         columns = file.schema_arrow.names
-        alone = Request(labels=False, index=request.index if len(columns) > 1 else False)
-        names, _ = _special(file, alone)
-        rest = [p for p in range(len(columns)) if p != names]
-        if len(rest) != 1:
-            raise FileFormatError(
-                "it should have one column of labels, beside sample names at most, but has "
-                f"{len(columns)}"
-            )
+        names, labels = class_columns(columns, *_hints(file, request.index))
         with parsing("Parquet file", ADVICE):
             table = file.read(use_threads=False)
             index = None if names is None else [str(v) for v in table.column(names).to_pylist()]
-            labels = as_labels(_typed(table.column(rest[0]).to_pylist()))
+            found = as_labels(_typed(table.column(labels).to_pylist()))
     if index is not None and names is not None:
         check_unique(index, columns[names])
-    return Table(path, np.empty((0, 0)), None, None if index is None else tuple(index), labels)
+    return Classes(path, found, None if index is None else tuple(index))
 
 
 def _opened(path: Path, limits: Limits) -> Any:
@@ -87,20 +80,20 @@ def _opened(path: Path, limits: Limits) -> Any:
     return file
 
 
-def _special(file: Any, request: Request) -> tuple[int | None, int | None]:
-    """Positions of sample names and classes; pandas writes down which column was its index."""
+def _hints(file: Any, index: Name) -> tuple[bool, bool, Name]:
+    """That there is a header, whether the first column is text, and which column is the index.
+
+    pandas writes down which column was its index.
+    """
     import pyarrow.types as kinds
 
     schema = file.schema_arrow
-    columns = list(schema.names)
     with parsing("Parquet file", ADVICE):
         written = (schema.pandas_metadata or {}).get("index_columns", [])
-        own = [name for name in written if isinstance(name, str) and name in columns]
-    if request.index is None and len(own) == 1:
-        request = Request(labels=request.labels, index=own[0])
+        own = [name for name in written if isinstance(name, str) and name in schema.names]
     kind = schema.types[0]
     text = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_dictionary(kind)
-    return special_columns(columns, True, text, request)
+    return True, text, own[0] if index is None and len(own) == 1 else index
 
 
 def _check_numeric(name: str, kind: Any) -> None:

@@ -7,16 +7,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ..errors import FileFormatError, InputError
 from ..views import MultiView
 from . import delimited, mat, npz, parquet
 from .assemble import as_labels, assemble
-from .choose import Request, choose_labels
+from .choose import Name, Request, choose_labels
 from .guard import DEFAULT_LIMITS, Limits, as_path, check_regular, naming
 from .plan import make_plan
-from .tables import Table, combine
+from .tables import Classes, Table, combine
 from .variables import Variable, is_label_name, listed
 
 ARCHIVES: dict[str, Any] = {".mat": mat, ".npz": npz}  # many variables in one file
@@ -28,8 +28,8 @@ def read(
     path: Paths,
     *,
     views: str | Sequence[str] | None = None,
-    labels: str | Literal[False] | None = None,
-    index: str | Literal[False] | None = None,
+    labels: Name = None,
+    index: Name = None,
     transpose: bool | None = None,
     kernels: bool | None = None,
     limits: Limits = DEFAULT_LIMITS,
@@ -142,7 +142,7 @@ def _described(file: Path, role: str, limits: Limits) -> Variable:
     with naming(file):
         reader = _reader(file)
         if reader in TABLES.values():
-            return replace(reader.describe(file, Request(), limits), role=role)
+            return replace(reader.describe(file, limits, role == "labels"), role=role)
         parts = [v for v in _with_roles(reader, file, limits) if v.role == role]
         return replace(parts[0], name=file.stem) if parts else Variable(file.stem, "archive", ())
 
@@ -174,7 +174,7 @@ def _read_table(file: Path, request: Request, limits: Limits) -> Table:
         return Table(file, views.views[0], labels=views.labels, notes=(note,), oriented=done)
 
 
-def _read_classes(file: Path, request: Request, limits: Limits) -> Table:
+def _read_classes(file: Path, request: Request, limits: Limits) -> Classes:
     with naming(file):
         reader = _reader(file)
         if reader in TABLES.values():
@@ -185,8 +185,8 @@ def _read_classes(file: Path, request: Request, limits: Limits) -> Table:
         if variable is None:
             raise FileFormatError(f"no labels found; it has {listed(variables)}")
         limits.allow("bytes", variable.bytes, variable.name)
-        labels = as_labels(reader.load(file, [variable], limits)[variable.name])
-        return Table(file, None, labels=labels)
+        loaded = reader.load(file, [variable], limits)
+        return Classes(file, as_labels(loaded[variable.name]))
 
 
 def _sorted_out(
@@ -195,9 +195,11 @@ def _sorted_out(
     """Files that are views, files that are labels, and notes about the others."""
     if isinstance(path, str | os.PathLike):
         folder = as_path(path)
-        files, notes = _tables_in(folder, limits) if folder.is_dir() else ([folder], [])
-    else:
+        files, notes = _tables_in(folder) if folder.is_dir() else ([folder], [])
+    elif isinstance(path, Sequence):
         files, notes = [as_path(file) for file in path], []
+    else:
+        raise InputError(f"neither a path nor a list of paths: {path!r}")
     if not files:
         raise InputError("an empty list of files: at least one is needed")
     limits.allow("views", len(files), str(path)[:200])
@@ -208,6 +210,7 @@ def _sorted_out(
     views = [file for file in files if file not in classes]
     if request.views is not None:
         views = [_file_named(files, name) for name in request.views]
+        classes = [file for file in classes if file not in views]
         notes += [f"Ignored {f.name}." for f in files if f not in views and f not in classes]
     notes += [f"Ignored {file.name}, as {classes[0].name} has labels." for file in classes[1:]]
     if not views:
@@ -222,7 +225,7 @@ def _file_named(files: Sequence[Path], name: str) -> Path:
     raise InputError(f"views={name!r} is none of the files {', '.join(f.name for f in files)}")
 
 
-def _tables_in(folder: Path, limits: Limits) -> tuple[list[Path], list[str]]:
+def _tables_in(folder: Path) -> tuple[list[Path], list[str]]:
     with naming(folder):
         there = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
         files = [entry for entry in there if entry.suffix.lower() in TABLES]
@@ -237,4 +240,4 @@ def _tables_in(folder: Path, limits: Limits) -> tuple[list[Path], list[str]]:
 def _natural(file: Path) -> list[Any]:
     """So that view2 comes before view10."""
     parts = re.split(r"(\d{1,18})", file.name.lower())
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

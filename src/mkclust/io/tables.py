@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import FileFormatError, InputError
 from ..views import MultiView
-from .choose import Request
+from .choose import Name, Request
 from .plan import orientation
 from .variables import is_index_name, is_kernel_name, is_label_name, plain
 
@@ -39,7 +39,9 @@ class Table:
         if self.oriented:
             return self
         if self.columns is not None and len({*self.columns}) < len(self.columns):
-            raise FileFormatError(f"{self.path} has several columns of one name, so no sample names")
+            raise FileFormatError(
+                f"{self.path} has several columns of one name, so no sample names"
+            )
         return replace(self, values=self.values.T, columns=self.index, index=self.columns)
 
     def taken(self, rows: np.ndarray, kernels: bool) -> Table:
@@ -50,6 +52,15 @@ class Table:
             index=None if self.index is None else tuple(self.index[row] for row in rows),
             labels=None if self.labels is None else self.labels[rows],
         )
+
+
+@dataclass(frozen=True)
+class Classes:
+    """A file of labels, with the samples they belong to where it names them."""
+
+    path: Path
+    labels: np.ndarray
+    index: tuple[str, ...] | None = None
 
 
 def special_columns(
@@ -65,8 +76,12 @@ def special_columns(
         labels = _position(columns, request.labels) if request.labels in columns else None
     else:
         # one letter is too little to take a column for classes: x, y, z are coordinates
-        like = [p for p, name in enumerate(columns) if is_label_name(name) and len(plain(name)) > 1]
-        labels = like[0] if has_header and like else None
+        like = [name for name in columns if is_label_name(name) and len(plain(name)) > 1]
+        if len(like) > 1:
+            raise FileFormatError(
+                f"several columns are named like labels ({', '.join(like)}): choose with labels=..."
+            )
+        labels = columns.index(like[0]) if like else None
     if isinstance(request.index, str):
         if request.index not in columns:
             shown = ", ".join(map(repr, columns[:SHOWN]))
@@ -74,6 +89,29 @@ def special_columns(
         return _position(columns, request.index), labels
     named = (has_header and is_index_name(columns[0])) or first_is_text
     return (0 if request.index is None and labels != 0 and named else None), labels
+
+
+def class_columns(
+    columns: Sequence[str], has_header: bool, first_is_text: bool, index: Name
+) -> tuple[int | None, int]:
+    """The same in a file of labels, where what does not name the samples is the classes.
+
+    >>> class_columns(["sample", "species"], True, True, None)
+    (0, 1)
+    """
+    wanted: Name = index if isinstance(index, str) else None if len(columns) > 1 else False
+    names, labels = special_columns(columns, has_header, first_is_text, Request(index=wanted))
+    rest = [p for p in range(len(columns)) if p not in (names, labels)]
+    if labels is None and rest:
+        labels = rest.pop()
+    if names is None and len(rest) == 1:
+        names = rest.pop()
+    if rest or labels is None:
+        raise FileFormatError(
+            f"it should have one column of labels, and at most one of sample names beside it, but "
+            f"has {len(columns)} columns"
+        )
+    return names, labels
 
 
 def _position(columns: Sequence[str], name: str) -> int:
@@ -113,7 +151,7 @@ def check_unique(index: Sequence[str], column: str) -> None:
 
 
 def combine(
-    tables: Sequence[Table], classes: Table | None, request: Request, more_notes: Sequence[str]
+    tables: Sequence[Table], classes: Classes | None, request: Request, more_notes: Sequence[str]
 ) -> MultiView:
     """Views from tables with their rows in line; `classes` is the file with the labels, if any."""
     notes = [note for table in tables for note in table.notes]
@@ -144,14 +182,14 @@ def _are_kernels(tables: Sequence[Table], forced: bool | None, notes: list[str])
 
 
 def _samples_are_columns(
-    tables: Sequence[Table], classes: Table | None, forced: bool | None, notes: list[str]
+    tables: Sequence[Table], classes: Classes | None, forced: bool | None, notes: list[str]
 ) -> bool:
     """As asked, or else by names, or else by the number of labels; tables rarely need it."""
     if forced is not None:
         notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
         return forced
     turned, why = False, ""
-    if classes is not None and classes.labels is not None and classes.index is None:
+    if classes is not None and classes.index is None:
         shapes = [table.values.shape for table in tables]
         turned, why = orientation(shapes, len(classes.labels), classes.path.name)
     elif classes is not None and classes.index is not None:
@@ -193,14 +231,14 @@ def _in_line(tables: Sequence[Table], kernels: bool, notes: list[str]) -> list[T
     return lined
 
 
-def _order(index: Sequence[str], table: Table) -> np.ndarray:
+def _order(index: Sequence[str], table: Table | Classes) -> np.ndarray:
     """Rows of the table that hold the named samples."""
     _check_present(index, table)
     position = {name: row for row, name in enumerate(table.index or ())}
     return np.array([position[name] for name in index], dtype=np.intp)
 
 
-def _check_present(index: Sequence[str], table: Table) -> None:
+def _check_present(index: Sequence[str], table: Table | Classes) -> None:
     here = set(table.index or ())
     missing = [name for name in index if name not in here]
     if missing:
@@ -212,7 +250,7 @@ def _check_present(index: Sequence[str], table: Table) -> None:
 
 
 def _classes(
-    tables: Sequence[Table], classes: Table | None, request: Request, notes: list[str]
+    tables: Sequence[Table], classes: Classes | None, request: Request, notes: list[str]
 ) -> np.ndarray | None:
     if request.labels is False:
         notes.append("No labels, as asked.")
@@ -221,7 +259,7 @@ def _classes(
         notes.append(f"Labels come from {classes.path.name}.")
         if classes.index is None or tables[0].index is None:
             return classes.labels
-        return classes.taken(_order(tables[0].index, classes), kernels=False).labels
+        return classes.labels[_order(tables[0].index, classes)]
     found = [(table.path, table.labels) for table in tables if table.labels is not None]
     if not found:
         notes.append("No labels: neither a file nor a column is named like them.")

@@ -1,0 +1,124 @@
+"""Leading eigenpairs of a symmetric matrix from a block Krylov space that can grow."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the polynomial degree
+RESIDUAL = 1e-13  # relative to the largest eigenvalue; what "converged" means
+SAME = 1e-10  # relative; eigenvalues this close count as one repeated eigenvalue
+NEARLY_DEPENDENT = 1e-6  # relative; a smaller new column must be made orthogonal once more
+FIRST_CHECK, NEXT_CHECK = 2.0, 1.2  # sizes of the space, as multiples, at which to test
+
+
+class KrylovSpace:
+    r"""Orthonormal basis Q of $\mathrm{span}(X, KX, K^2X, \ldots)$ and the projection $T = Q^TKQ$.
+
+    X is a fixed random n x 8 block, so that equal input gives equal output. Every block is
+    orthogonalised twice against all earlier ones; the whole coupling is kept, hence
+    $\|Ky - \theta y\|$ of a Ritz pair is known without touching n. Asking for more pairs later
+    goes on from the same space. n^2 per column in products, n x (size of the space) memory, a
+    space of about three times the pairs asked for.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._random = np.random.default_rng(0)
+        self._basis = np.empty((n, 0), order="F")
+        self._projection = np.empty((0, 0))
+        self._expanded = 0  # columns of the basis that K has been applied to
+        self._known = 0  # columns of the basis in all: the rest is pending
+        self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDTH, n))
+
+    def pairs(self, K: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """The `size` leading eigenvalues (descending) and vectors, or None if out of reach.
+
+        Out of reach means that the space would have to fill half of all directions; a direct
+        solver is then cheaper.
+        """
+        check = int(FIRST_CHECK * size) + 4 * WIDTH
+        while self._expanded <= len(K) // 2:
+            if self._expanded >= check:
+                values, Y, residuals = self._ritz(size)
+                if residuals.max() <= RESIDUAL * abs(values[0]):
+                    if not self._suspicious(values):
+                        return values, self._basis[:, : self._expanded] @ Y
+                    self._extend(np.empty((len(K), 0)), np.empty((0, 0)), WIDTH)
+                check = int(NEXT_CHECK * self._expanded) + WIDTH
+            self._expand(K)
+        return None
+
+    def _ritz(self, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        s, all_ = self._expanded, self._known
+        T = self._projection[:s, :s]
+        values, Y = scipy.linalg.eigh(T, subset_by_index=[s - size, s - 1])
+        values, Y = values[::-1], Y[:, ::-1]
+        residuals = np.linalg.norm(self._projection[s:all_, :s] @ Y, axis=0)
+        return values, Y, residuals
+
+    def _suspicious(self, values: np.ndarray) -> bool:
+        """Whether a repeated eigenvalue shows as often as the space can hold it.
+
+        A Krylov space holds at most as many copies as it had random columns. If one shows
+        that often there may be more, and further random columns are needed to find them.
+        """
+        positive = values[values > SAME * values[0]]
+        starts = np.flatnonzero(np.diff(positive, prepend=np.inf) < -SAME * values[0])
+        repeats = np.diff(np.append(starts, len(positive)))
+        return bool(repeats.max(initial=0) >= self._starts)
+
+    def _expand(self, K: np.ndarray) -> None:
+        """Apply K to the pending columns; what is new in the result becomes pending."""
+        pending = slice(self._expanded, self._known)
+        Q = self._basis[:, : self._known]
+        W = K @ Q[:, pending]
+        C = Q.T @ W
+        W -= Q @ C
+        again = Q.T @ W
+        W -= Q @ again
+        C += again
+        T = self._projection
+        T[: self._known, pending] = C
+        T[pending, : self._known] = C.T
+        self._expanded = self._known
+        Y, R, order = scipy.linalg.qr(W, mode="economic", pivoting=True, overwrite_a=True)
+        sizes = np.abs(np.diagonal(R)) / np.abs(np.diagonal(T)[: self._known]).max()
+        rank = int(np.count_nonzero(sizes > 10 * np.finfo(float).eps))
+        coupling = np.zeros((rank, W.shape[1]))
+        coupling[:, order] = R[:rank]
+        Y = Y[:, :rank]
+        if rank and sizes[rank - 1] < NEARLY_DEPENDENT:
+            # What is left of a small remainder is mostly the rounding of what was taken off it.
+            Y, R = np.linalg.qr(Y - Q @ (Q.T @ Y))
+            coupling = R @ coupling
+        self._extend(Y, coupling, W.shape[1] - rank)
+
+    def _extend(self, Y: np.ndarray, coupling: np.ndarray, fresh: int) -> None:
+        """Append the columns Y, coupled to the last expanded block, and `fresh` random ones."""
+        n, known = self._basis.shape[0], self._known
+        fresh = min(fresh, n - known - Y.shape[1])
+        self._reserve(known + Y.shape[1] + fresh)
+        self._basis[:, known : known + Y.shape[1]] = Y
+        last = self._expanded - coupling.shape[1]
+        self._projection[known : known + Y.shape[1], last : self._expanded] = coupling
+        self._known += Y.shape[1]
+        if fresh > 0:
+            Q = self._basis[:, : self._known]
+            X = self._random.standard_normal((n, fresh))
+            for _ in range(2):
+                X -= Q @ (Q.T @ X)
+                X = np.linalg.qr(X)[0]
+            self._basis[:, self._known : self._known + fresh] = X
+            self._known += fresh
+            self._starts = getattr(self, "_starts", 0) + fresh
+
+    def _reserve(self, columns: int) -> None:
+        have = self._basis.shape[1]
+        if columns <= have:
+            return
+        room = max(columns, int(1.5 * have), 8 * WIDTH)
+        basis = np.empty((self._basis.shape[0], room), order="F")
+        basis[:, :have] = self._basis
+        projection = np.zeros((room, room))
+        projection[:have, :have] = self._projection
+        self._basis, self._projection = basis, projection

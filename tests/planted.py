@@ -1,0 +1,74 @@
+"""Instances with known answers: random bases, planted directions, and the answer by enumeration."""
+
+import numpy as np
+
+from mkclust.overlap import Overlap
+from mkclust.spectrum import Spectrum
+
+
+def orthonormal(rng, n, size):
+    return np.linalg.qr(rng.standard_normal((n, size)))[0]
+
+
+def random_spectra(rng, n, sizes, complete=False):
+    """Unrelated bases: two of D directions share about D^2/n."""
+    return [Spectrum(orthonormal(rng, n, D), np.linspace(2, 1, D), complete) for D in sizes]
+
+
+def planted_spectra(rng, n, sizes, shared, noise, unrelated=()):
+    """Bases whose first `shared` directions are common but for `noise`, except in `unrelated`."""
+    Z = orthonormal(rng, n, shared)
+    spectra = []
+    for p, D in enumerate(sizes):
+        E = rng.standard_normal((n, D)) / np.sqrt(n)
+        if p not in unrelated:
+            E[:, :shared] = Z + noise * E[:, :shared]
+        spectra.append(Spectrum(np.linalg.qr(E)[0], np.linspace(2, 1, D), complete=False))
+    return spectra
+
+
+def overlap_of_blocks(blocks, n):
+    """An Overlap from (m, m, D, D) cross-products; only the upper blocks are used."""
+    m, _, D, _ = blocks.shape
+    cross = np.zeros((m * D, m * D))
+    for p in range(m):
+        for q in range(p + 1, m):
+            cross[p * D : (p + 1) * D, q * D : (q + 1) * D] = blocks[p, q]
+    return Overlap(cross + cross.T + np.eye(m * D), np.arange(m + 1) * D, n)
+
+
+def head(found, size):
+    """The same overlaps as if only the first `size` directions of each view were known."""
+    sizes = np.minimum(found.sizes, size)
+    kept = found.columns(sizes)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return Overlap(found.cross[np.ix_(kept, kept)], starts, found.n_samples)
+
+
+def is_feasible(found, d, k, threshold):
+    """The model's constraints from their definition, without any table."""
+    s = found.starts
+    if any(d[p] < min(k, found.sizes[p]) for p in range(found.n_views)):
+        return False
+    return all(
+        np.sum(found.cross[s[p] : s[p] + d[p], s[q] : s[q] + d[q]] ** 2) >= threshold * (1 - 1e-9)
+        for p, q in found.pairs()
+    )
+
+
+def brute_force(found, k, threshold):
+    """Every d of smallest sum and, among those, smallest sum of squares, by trying all."""
+    levels = [np.arange(min(k, D), D + 1) for D in found.sizes]
+    d = np.stack(np.meshgrid(*levels, indexing="ij"), axis=-1).reshape(-1, found.n_views)
+    feasible = np.ones(len(d), dtype=bool)
+    for p, q in found.pairs():
+        prefix = np.pad((found.block(p, q) ** 2).cumsum(0).cumsum(1), ((1, 0), (1, 0)))
+        feasible &= prefix[d[:, p], d[:, q]] >= threshold * (1 - 1e-9)
+    d = d[feasible]
+    d = d[d.sum(1) == d.sum(1).min()]
+    d = d[(d**2).sum(1) == (d**2).sum(1).min()]
+    return (d[0].sum(), (d[0] ** 2).sum()), [tuple(row) for row in d]
+
+
+def projector(H):
+    return H @ H.T

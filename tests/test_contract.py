@@ -1,0 +1,201 @@
+"""What every method must do: the same interface, sensible answers on tiny data, clear errors."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone, is_clusterer
+
+from mkclust import METHODS, MultiView, metrics
+from mkclust.datasets import make_views
+from mkclust.errors import InputError, MkclustWarning
+
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_views(60, 3, 3, noise=0.3, separation=6.0, random_state=0)
+
+
+def fitted(name, views, k, **settings):
+    """A method fitted with seed 0; its own warnings (caps, degenerate data) are no failure here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MkclustWarning)
+        return METHODS[name](k, random_state=0, **settings).fit(views)
+
+
+def assert_valid(model, n, k):
+    assert model.labels_.shape == (n,)
+    assert model.labels_.dtype.kind == "i"
+    assert model.labels_.min() == 0
+    found = np.unique(model.labels_)
+    assert found.tolist() == list(range(len(found)))  # no number without a sample
+    for attribute in ("embedding_", "graph_", "weights_", "objective_history_"):
+        if hasattr(model, attribute):
+            assert np.isfinite(getattr(model, attribute)).all(), attribute
+    if hasattr(model, "embedding_"):
+        assert model.embedding_.shape == (n, k)
+
+
+@every_method
+def test_planted_clusters_are_recovered(name, planted):
+    model = fitted(name, planted, 3)
+    assert_valid(model, 60, 3)
+    assert metrics.accuracy(planted.labels, model.labels_) == 1.0
+
+
+@every_method
+def test_all_inputs_of_the_same_views_agree(name, planted):
+    expected = fitted(name, planted, 3).labels_
+    arrays = list(planted.views)
+    given = {
+        "list": arrays,
+        "dict": dict(zip("abc", arrays, strict=True)),
+        "fortran order": [np.asfortranarray(view) for view in arrays],
+        "sparse": [sp.csr_array(view) for view in arrays],
+    }
+    for form, views in given.items():
+        assert metrics.ari(expected, fitted(name, views, 3).labels_) == 1.0, form
+    table = fitted(name, np.hstack(arrays), 3, columns=np.repeat(["a", "b", "c"], 10))
+    assert metrics.ari(expected, table.labels_) == 1.0
+
+
+@every_method
+def test_precomputed_kernels_are_left_alone_and_equal_features(name, planted):
+    kernels = np.stack([view @ view.T for view in planted.views])
+    before = kernels.copy()
+    model = fitted(name, kernels, 3, kernel="precomputed")
+    np.testing.assert_array_equal(kernels, before)
+    linear = fitted(name, planted, 3, kernel="linear")
+    assert metrics.ari(model.labels_, linear.labels_) == 1.0
+
+
+@every_method
+def test_one_cluster(name, planted):
+    model = fitted(name, planted, 1)
+    assert_valid(model, 60, 1)
+    if name != "swmc":  # its clusters are the components of a graph, and it reports their number
+        assert not model.labels_.any()
+
+
+@every_method
+def test_one_view(name, planted):
+    model = fitted(name, planted.select(["view1"]), 3)
+    assert_valid(model, 60, 3)
+    assert metrics.accuracy(planted.labels, model.labels_) == 1.0
+
+
+@every_method
+def test_a_duplicated_view(name, planted):
+    twice = [*planted.views, planted.views[0]]
+    model = fitted(name, twice, 3)
+    assert_valid(model, 60, 3)
+    assert metrics.accuracy(planted.labels, model.labels_) == 1.0
+
+
+@every_method
+def test_only_copies_of_one_view(name, planted):
+    model = fitted(name, [planted.views[0]] * 3, 3)
+    assert_valid(model, 60, 3)
+    assert metrics.accuracy(planted.labels, model.labels_) == 1.0
+
+
+@every_method
+def test_a_noise_view(name):
+    views = make_views(60, 3, 3, noise=0.3, separation=6.0, n_noise_views=1, random_state=0)
+    model = fitted(name, views, 3)
+    assert_valid(model, 60, 3)
+
+
+@every_method
+def test_every_sample_its_own_cluster(name):
+    model = fitted(name, make_views(6, 3, 2, random_state=0), 6)
+    assert_valid(model, 6, 6)
+
+
+@every_method
+def test_duplicated_rows(name, planted):
+    views = [np.repeat(view[:20], 3, axis=0) for view in planted.views]
+    model = fitted(name, views, 3)
+    assert_valid(model, 60, 3)
+
+
+@every_method
+def test_repeated_fits_agree_exactly(name, planted):
+    first, second = (fitted(name, planted, 3) for _ in range(2))
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+
+
+@every_method
+def test_scikit_learn_contract(name, planted):
+    model = METHODS[name](3, random_state=0, n_init=3)
+    assert is_clusterer(model)
+    again = clone(model)
+    assert again.get_params() == model.get_params()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MkclustWarning)
+        labels = again.fit_predict(planted)
+    restored = pickle.loads(pickle.dumps(again))
+    np.testing.assert_array_equal(restored.labels_, labels)
+    assert restored.view_names_in_.tolist() == ["view1", "view2", "view3"]
+    assert restored.n_features_in_ == 30
+
+
+@every_method
+def test_registry_entry_is_complete(name):
+    method = METHODS[name]
+    assert method.title and method.reference
+    accepted = method(2).get_params()
+    assert set(method.grid) <= set(accepted)
+    assert method.__doc__ and "References" in method.__doc__
+
+
+@every_method
+def test_weights_belong_to_the_views(name, planted):
+    model = fitted(name, planted, 3)
+    if hasattr(model, "weights_"):
+        assert model.weights_.shape == (3,)
+        assert (model.weights_ >= 0).all() and model.weights_.any()
+    if name != "mkc-dnm":
+        assert model.n_iter_ >= 1 and isinstance(model.converged_, bool)
+
+
+def with_entry(view, value):
+    changed = np.array(view)
+    changed[3, 2] = value
+    return changed
+
+
+BAD = {
+    "nan": (lambda v: [v[0], with_entry(v[1], np.nan)], 3, {}, "view2.*row 3, column 2"),
+    "infinity": (lambda v: [v[0], with_entry(v[1], np.inf)], 3, {}, "view2.*row 3, column 2"),
+    "different lengths": (lambda v: [v[0], v[1][:-1]], 3, {}, "view1 60, view2 59"),
+    "no clusters": (lambda v: v, 0, {}, "at least 1"),
+    "more clusters than samples": (lambda v: v, 61, {}, "61"),
+    "fractional k": (lambda v: v, 2.5, {}, "whole number"),
+    "too few distinct rows": (
+        lambda v: [np.repeat(x[:2], 30, axis=0) for x in v], 3, {}, "2 distinct"),
+    "no views": (lambda v: MultiView([]), 3, {}, "at least one"),
+    "empty view": (lambda v: [v[0], v[1][:, :0]], 3, {}, "view2.*empty"),
+    "constant view": (lambda v: [v[0], np.full((60, 4), 7.0)], 3, {}, "view2.*constant"),
+    "text": (lambda v: [v[0], v[1].astype(object) + "x"], 3, {}, "."),
+    "asymmetric kernel": (
+        lambda v: [with_entry(x @ x.T, 99.0) for x in v], 3, {"kernel": "precomputed"},
+        "not symmetric"),
+    "indefinite kernel": (
+        lambda v: [-(x @ x.T) for x in v], 3, {"kernel": "precomputed"}, "indefinite"),
+    "not square": (lambda v: list(v), 3, {"kernel": "precomputed"}, "square"),
+    "unknown kernel": (lambda v: v, 3, {"kernel": "magic"}, "magic"),
+    "no restarts": (lambda v: v, 3, {"n_init": 0}, "n_init"),
+}  # fmt: skip
+
+
+@every_method
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_with_the_place(name, case, planted):
+    change, k, settings, message = BAD[case]
+    with pytest.raises((InputError, TypeError), match=f"(?s){message}"):
+        METHODS[name](k, random_state=0, **settings).fit(change(list(planted.views)))

@@ -1,0 +1,194 @@
+"""What scikit-learn asks of an estimator, in one-table form and over several views."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone, is_clusterer
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from mkclust import MKCDNM, MultiView, metrics
+from mkclust.datasets import make_views
+from mkclust.errors import InputError
+from mkclust.methods import METHODS
+
+pd = pytest.importorskip("pandas")
+
+
+by_columns = {"all": slice(None), "even": slice(0, None, 2)}  # fits a table of any width
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.errors.MkclustWarning")
+@parametrize_with_checks([MKCDNM(n_clusters=3), MKCDNM(n_clusters=3, columns=by_columns)])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def views():
+    return make_views(120, n_clusters=3, n_views=3, noise=0.5, random_state=0)
+
+
+def fit(views, **settings):
+    return MKCDNM(3, random_state=0, n_init=2, **settings).fit(views)
+
+
+def test_it_is_a_clusterer():
+    assert is_clusterer(MKCDNM(3))
+    assert get_tags(MKCDNM(3)).estimator_type == "clusterer"
+    assert get_tags(MKCDNM(3)).input_tags.sparse
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_every_parameter_is_a_keyword_that_survives_cloning(method):
+    model = method(4, kernel="linear", n_init=3, random_state=5, columns={"a": [0]})
+    parameters = model.get_params()
+    assert parameters["n_clusters"] == 4
+    assert parameters["kernel"] == "linear"
+    assert parameters["columns"] == {"a": [0]}
+    assert clone(model).get_params() == parameters
+    model.set_params(n_clusters=2, kernel="cosine")
+    assert (model.n_clusters, model.kernel) == (2, "cosine")
+    with pytest.raises(ValueError, match="nonsense"):
+        model.set_params(nonsense=1)
+    with pytest.raises(TypeError, match="nonsense"):
+        method(4, nonsense=1)
+    with pytest.raises(TypeError):
+        method(4, "linear")
+
+
+def test_parameters_of_the_method_are_shown_with_the_shared_ones():
+    names = set(MKCDNM(3).get_params())
+    assert {"n_clusters", "solver", "threshold", "on_infeasible", "max_dimension"} <= names
+    assert {"kernel", "kernel_params", "center", "normalize", "n_init", "random_state"} <= names
+
+
+def test_pickling_a_fitted_model(views):
+    model = fit(views)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(again.embedding_, model.embedding_)
+    assert again.certificate_ == model.certificate_
+    assert again.history_ == model.history_
+    np.testing.assert_array_equal(again.fit(views).labels_, model.labels_)
+
+
+def test_fit_returns_itself_and_fit_predict_the_labels(views):
+    model = MKCDNM(3, random_state=0)
+    assert model.fit(views) is model
+    np.testing.assert_array_equal(
+        MKCDNM(3, random_state=0).fit_predict(views, y=views.labels), model.labels_
+    )
+
+
+def test_names_and_columns_are_remembered(views):
+    model = fit({"a": views.views[0], "b": views.views[1][:, :4]})
+    assert list(model.view_names_in_) == ["a", "b"]
+    assert model.n_features_in_ == 14
+    assert not hasattr(model, "feature_names_in_")
+    frame = pd.DataFrame(views.views[0], columns=[f"c{i}" for i in range(10)])
+    model = fit(frame, columns={"a": ["c0", "c1", "c2"], "b": [f"c{i}" for i in range(3, 10)]})
+    assert list(model.view_names_in_) == ["a", "b"]
+    assert model.n_features_in_ == 10
+    assert list(model.feature_names_in_) == list(frame.columns)
+    assert fit(frame, columns={"a": ["c0", "c1", "c2"]}).n_features_in_ == 10
+    model.fit(views)
+    assert model.n_features_in_ == 30
+    assert not hasattr(model, "feature_names_in_")  # those of the last fit, not of an earlier one
+
+
+def test_columns_make_views_of_one_table(views):
+    X = np.hstack(views.views)
+    owners = np.repeat(views.names, views.widths)
+    expected = fit(views)
+    for table in (X, sp.csr_array(X), pd.DataFrame(X)):
+        model = fit(table, columns=owners)
+        np.testing.assert_array_equal(model.dimensions_, expected.dimensions_)
+        np.testing.assert_array_equal(model.labels_, expected.labels_)
+    with pytest.raises(InputError, match="columns"):
+        fit(X, columns=["a", "b"])
+    with pytest.raises(InputError, match="'a'"):
+        fit(X, columns={"a": [0, 99]})
+
+
+def test_a_sparse_table_is_one_view():
+    X = sp.random_array((40, 20), density=0.3, random_state=0, format="csc")
+    model = fit(X)
+    assert model.n_features_in_ == 20
+    np.testing.assert_array_equal(model.dimensions_, [3])
+
+
+def accuracy_of_a_fresh_fit(model, views, y):
+    """Clusterers without predict are scored by clustering the held-out samples."""
+    assert isinstance(views, MultiView)
+    assert views.n_views == 3
+    assert len(views) == len(y)
+    return metrics.accuracy(y, clone(model).fit(views).labels_)
+
+
+def test_cross_validation_splits_samples_not_views(views):
+    scores = cross_validate(
+        MKCDNM(3, random_state=0, n_init=2),
+        views,
+        views.labels,
+        cv=KFold(3, shuffle=True, random_state=0),
+        scoring=accuracy_of_a_fresh_fit,
+        return_estimator=True,
+    )
+    assert scores["test_score"].min() > 0.9
+    for model in scores["estimator"]:
+        assert model.labels_.shape == (80,)
+        assert list(model.view_names_in_) == list(views.names)
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.errors.InfeasibleWarning")
+def test_kernels_are_split_on_both_sides(views):
+    kernels = MultiView([view @ view.T for view in views.views], kernels=True)
+    for train, test in KFold(3).split(kernels):
+        assert kernels[train].views[0].shape == (len(train), len(train))
+        assert kernels[test].shape == (len(test), 3 * len(test))
+    scores = cross_validate(
+        MKCDNM(3, random_state=0, n_init=2, on_infeasible="relax"),
+        kernels,
+        views.labels,
+        cv=3,
+        scoring=accuracy_of_a_fresh_fit,
+    )
+    assert scores["test_score"].shape == (3,)
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.errors.InfeasibleWarning")
+def test_grid_search_over_solvers_and_kernels(views):
+    search = GridSearchCV(
+        MKCDNM(3, random_state=0, n_init=2),
+        {"solver": ["authors", "exact"], "kernel": ["gaussian", "cosine"]},
+        scoring=accuracy_of_a_fresh_fit,
+        cv=KFold(2, shuffle=True, random_state=0),
+    ).fit(views, views.labels)
+    assert len(search.cv_results_["params"]) == 4
+    assert search.best_score_ > 0.9
+    assert search.best_estimator_.labels_.shape == (120,)
+
+
+def test_it_ends_a_pipeline(views):
+    X = np.hstack(views.views)
+    owners = np.repeat(views.names, views.widths)
+    line = make_pipeline(StandardScaler(), MKCDNM(3, columns=owners, random_state=0))
+    assert metrics.accuracy(views.labels, line.fit_predict(X)) == 1
+    identity = make_pipeline(FunctionTransformer(validate=False), MKCDNM(3, random_state=0))
+    assert metrics.accuracy(views.labels, identity.fit_predict(views)) == 1
+
+
+def test_a_seed_object_is_used_and_a_number_repeats(views):
+    noisy = make_views(60, n_clusters=6, n_views=2, noise=4.0, random_state=0)
+    first, second = (MKCDNM(6, n_init=1, random_state=3).fit(noisy) for _ in range(2))
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    random = np.random.RandomState(3)
+    runs = [MKCDNM(6, n_init=1, random_state=random).fit(noisy).labels_ for _ in range(2)]
+    np.testing.assert_array_equal(runs[0], first.labels_)
+    assert not np.array_equal(runs[0], runs[1])
