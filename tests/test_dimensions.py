@@ -1,17 +1,20 @@
 """Staircases, the three solvers, the proven optimum and what its certificate claims."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import scipy.linalg
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mkclust import read
-from mkclust.cover import lower_bound
+from mkclust.cover import lower_bound, optimum
 from mkclust.dimensions import Certificate, authors, choose_dimensions, exact, paper
 from mkclust.kernels import KernelBank, KernelRecipe
 from mkclust.overlap import overlap
-from mkclust.spectrum import Spectra
+from mkclust.spectrum import Spectra, Spectrum
 from mkclust.staircase import relaxed_staircases, shortfall, staircases
 from planted import (
     brute_force,
@@ -77,15 +80,18 @@ def test_feasible_is_the_definition(instance, data):
 
 
 @many
-@given(either)
-def test_exact_equals_enumeration(instance):
+@given(either, st.randoms(use_true_random=False))
+def test_exact_equals_enumeration(instance, random):
     found, k = instance
     (least, least_squares), minimisers = brute_force(found, k, k)
-    chosen = exact(staircases(found, k, k), k)
+    rank = list(range(1, found.n_views + 1))  # 1 for the view preferred most
+    random.shuffle(rank)
+    chosen = exact(staircases(found, k, k), k, preference=-np.array(rank, dtype=float))
     assert is_feasible(found, chosen.d, k, k)
     assert chosen.d.sum() == least == chosen.lower_bound
     assert (chosen.d**2).sum() == least_squares
     assert tuple(chosen.d) in minimisers  # the only one, where there is only one
+    assert chosen.d @ rank == min(np.array(d) @ rank for d in minimisers)
 
 
 @pytest.mark.parametrize("solver", ["authors", "paper"])
@@ -137,6 +143,34 @@ def test_values_do_not_depend_on_the_order_of_views(instance, random):
     before, after = (exact(staircases(o, k, k), k) for o in (found, turned))
     assert before.d.sum() == after.d.sum()
     assert (before.d**2).sum() == (after.d**2).sum()
+
+
+def test_what_ties_remain_go_to_the_preferred_view():
+    """(2, 3) and (3, 2) have the same sum and the same sum of squares."""
+    blocks = np.zeros((2, 2, 3, 3))
+    blocks[0, 1, 1, 2] = blocks[0, 1, 2, 1] = 1.0
+    stairs = staircases(overlap_of_blocks(blocks, N), 1, 1.0)
+    for preference, d in (([1.0, 0.5], (3, 2)), ([0.5, 1.0], (2, 3))):
+        assert tuple(exact(stairs, 1, np.array(preference)).d) == d
+
+
+def test_a_solver_out_of_time_leaves_the_best_known_and_an_honest_gap(monkeypatch):
+    """Three views in a circle: the relaxation does not decide, and HiGHS is stopped early."""
+    blocks = np.zeros((3, 3, 4, 4))
+    blocks[:, :, 0, 3] = blocks[:, :, 3, 0] = 1.0
+    stairs = staircases(overlap_of_blocks(blocks, N), 1, 1.0)
+    known = np.array([1, 4, 4])
+    for x, bound in ((None, None), (1.0, 0.0)):  # nothing found; a bad solution found
+
+        def stopped(weights, x=x, bound=bound, **_):
+            found = None if x is None else np.full(len(weights), x)
+            return SimpleNamespace(x=found, mip_dual_bound=bound, status=1)
+
+        monkeypatch.setattr("mkclust.cover.milp", stopped)
+        found = optimum(stairs, known)
+        assert stairs.feasible(found.d)
+        assert found.d.sum() == known.sum() == 9
+        assert found.lower_bound < 9  # not proven
 
 
 # ---------------------------------------------------------------- the searches, step by step
@@ -314,7 +348,7 @@ def test_certificate_says_in_words_what_is_proven():
 def test_sixty_nine_kernels_are_solved_with_proof():
     """940 samples, k = 4, no signal in a third of the views: the paper's Plant by shape."""
     rng = np.random.default_rng(0)
-    n, m, k, D = 940, 69, 4, 64
+    n, m, k, D = 940, 69, 4, 80
     unrelated = range(0, m, 3)
     found = overlap(planted_spectra(rng, n, [D] * m, k - 1, noise=0.6, unrelated=unrelated))
     stairs = staircases(found, k, k)
@@ -344,6 +378,22 @@ def test_clean_views_at_large_n_end_near_k_not_at_the_last_direction():
         d = choose_dimensions(stairs, k, solver).d
         assert (d >= k).all()
         assert (d <= k + 2).all()
+
+
+def test_the_last_bit_of_overlap_is_not_bought_with_every_direction():
+    """Signal that leaks into all later directions: all of it would take all of them."""
+    rng = np.random.default_rng(3)
+    n, k, D = 10_000, 10, 60
+    spectra = []
+    for spectrum in planted_spectra(rng, n, [D] * 3, shared=k - 1, noise=0.2):
+        leak = np.triu(0.03 * rng.standard_normal((D, D)), 1)
+        turn = scipy.linalg.expm(leak - leak.T)
+        spectra.append(Spectrum(spectrum.vectors @ turn, spectrum.values, complete=False))
+    found = overlap(spectra)
+    at_k, at_most = (found.at(np.full(3, size))[0, 1] for size in (k, D))
+    assert at_k < 0.97 * at_most < k - 1
+    d = choose_dimensions(relaxed_staircases(found, k, k), k, "exact").d
+    assert (d < 2 * k).all()
 
 
 def test_an_unrelated_view_is_exempt_and_the_others_are_not():

@@ -208,6 +208,17 @@ def test_threads_and_repetition_do_not_change_labels():
     np.testing.assert_array_equal(found[2].embedding_, found[0].embedding_)
 
 
+def test_the_order_of_samples_does_not_matter_to_the_iterative_solver():
+    views = load_mfeat()[:850].select(["fou", "zer"])
+    order = np.random.default_rng(1).permutation(850)
+    straight, turned = (MKCDNM(5, n_init=1, random_state=0).fit(v) for v in (views, views[order]))
+    np.testing.assert_array_equal(turned.dimensions_, straight.dimensions_)
+    H = np.empty_like(turned.embedding_)
+    H[order] = turned.embedding_
+    gap = projector(H) - projector(straight.embedding_)
+    np.testing.assert_allclose(gap, 0, atol=1e-8)
+
+
 @every_solver
 def test_threads_do_not_change_dimensions(digits, fitted, solver):
     with threadpool_limits(2, user_api="blas"):

@@ -167,6 +167,14 @@ def test_units_do_not_matter(name, unit):
     np.testing.assert_allclose(bank([X * unit], name)[0], expected, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("name", "offset"), [("gaussian", 1e6), ("self-tuning", 1e6), ("linear", 1e4)]
+)
+def test_offsets_do_not_matter(name, offset):
+    X = table(30, 4)
+    np.testing.assert_allclose(bank([X + offset], name)[0], bank([X], name)[0], atol=1e-6)
+
+
 @pytest.mark.parametrize("unit", [1e-300, 1e-20, 1e-4, 1e4, 1e150, 1e300])
 def test_units_of_a_given_kernel_do_not_matter(unit):
     K = linear(table(30, 4))

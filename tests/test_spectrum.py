@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mkclust.spectrum import Spectra, leading, top_eigenpairs, with_fixed_signs
-from planted import orthonormal
+from planted import orthonormal, projector
 
 LARGE = 901  # beyond the size at which a full decomposition is the obvious choice
 
@@ -40,11 +40,37 @@ def test_leading_pairs_are_eigenpairs_and_the_largest(n, size):
 
 
 @pytest.mark.parametrize("n", [60, LARGE])
-def test_repeated_eigenvalues_are_all_found(n):
-    """A space grown from a few vectors sees only as many copies of a value."""
-    values = np.concatenate([np.full(24, 3.0), np.full(6, 2.0), np.linspace(0.5, 0.01, n - 30)])
+@pytest.mark.parametrize("spread", [0.0, 1e-14, 1e-11, 1e-8, 1e-5])
+def test_repeated_and_nearly_repeated_eigenvalues_are_all_found(n, spread):
+    """A space grown from a few vectors holds only as many copies of a value."""
+    values = 0.1 / np.arange(1, n + 1)
+    values[:24] = 3.0 - spread * np.arange(24)
+    values[24:28] = [2.0, 1.5, 1.2, 1.0]
     kernel = kernel_of(values)
-    check(leading(kernel, 32), kernel, values[:32])
+    check(leading(kernel, 12), kernel, values[:12])
+    found = leading(kernel, 28)
+    check(found, kernel, values[:28])
+    group = projector(basis_of(n)[:, :24])
+    np.testing.assert_allclose(projector(found.vectors[:, :24]), group, atol=1e-11)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-9])
+def test_few_directions_and_noise_far_below(noise):
+    """What is left of a block after the few directions is nearly all rounding."""
+    values = noise * np.linspace(1, 0.1, LARGE)
+    values[:9] = np.linspace(5, 1, 9)
+    kernel = kernel_of(values)
+    found = leading(kernel, 20)
+    check(found, kernel, values[:20])
+
+
+@pytest.mark.parametrize("decay", [0.5, 0.99, 0.9999])
+def test_fast_and_slow_decay(decay):
+    """Both ends of what kernels look like: a few directions, or almost a multiple of I."""
+    values = decay ** np.arange(LARGE)
+    kernel = kernel_of(values)
+    found = leading(kernel, 12)
+    check(found, kernel, values[:12])
 
 
 @pytest.mark.parametrize("n", [60, LARGE])

@@ -27,6 +27,7 @@ from .views import MultiView
 JITTER = 1e-12  # added to the centred diagonal before normalising; the published kernels rest on it
 ASYMMETRY = 1e-8  # relative; beyond it a kernel is not symmetric "but for rounding"
 INDEFINITE = 1e-8  # relative to the largest diagonal entry; how negative rounding can make it
+SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several cores at once
 KEPT = 512 << 20  # bytes: kernels that fit in together are kept instead of built again
 
 
@@ -152,6 +153,8 @@ class KernelBank(Sequence[np.ndarray]):
         self._recipe = recipe
         self._kernels = recipe.for_views(views.names)
         self._keep = 8 * len(views) ** 2 * views.n_views <= KEPT
+        # Two kernels and a few copies side by side; beyond that one, with BLAS on every core.
+        self.at_once = len(views.names) if 8 * len(views) ** 2 <= SIDE_BY_SIDE else 1
         self._built: dict[int, np.ndarray] = {}
         self.names = views.names
         self.n_samples = len(views)

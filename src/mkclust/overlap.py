@@ -10,6 +10,8 @@ import numpy as np
 from .progress import step
 from .spectrum import Spectrum
 
+FEW = 8  # up to this many views, products by pairs beat copying all bases side by side
+
 
 @dataclass(frozen=True)
 class Overlap:
@@ -79,7 +81,7 @@ class Overlap:
 
 
 def overlap(spectra: Sequence[Spectrum]) -> Overlap:
-    r"""All overlaps through one product: $O(n (\sum_p D_p)^2)$ once, $(\sum_p D_p)^2$ memory.
+    r"""All overlaps at once: $O(n (\sum_p D_p)^2)$ time, $(\sum_p D_p)^2$ memory.
 
     >>> from mkclust.spectrum import Spectrum
     >>> V = Spectrum(np.eye(4)[:, :2], np.ones(2), True)
@@ -90,6 +92,13 @@ def overlap(spectra: Sequence[Spectrum]) -> Overlap:
            [0., 1., 1.]])
     """
     step("overlaps of all pairs of views")
-    sizes = [spectrum.size for spectrum in spectra]
-    B = np.hstack([spectrum.vectors for spectrum in spectra])
-    return Overlap(B.T @ B, np.concatenate([[0], np.cumsum(sizes)]), len(B))
+    bases = [spectrum.vectors for spectrum in spectra]
+    starts = np.concatenate([[0], np.cumsum([V.shape[1] for V in bases])])
+    if len(bases) > FEW:
+        B = np.hstack(bases)
+        return Overlap(B.T @ B, starts, len(B))
+    found = Overlap(np.eye(starts[-1]), starts, len(bases[0]))
+    for p, q in found.pairs():
+        found.block(p, q)[:] = bases[p].T @ bases[q]
+        found.block(q, p)[:] = found.block(p, q).T
+    return found

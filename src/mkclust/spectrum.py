@@ -11,9 +11,10 @@ import scipy.linalg
 from .errors import InputError
 from .krylov import KrylovSpace
 from .progress import step
+from .threads import in_parallel
 
 RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue; below it a direction is rounding
-DENSE_UP_TO = 800  # below this n one full LAPACK decomposition is cheaper than any iteration
+DENSE_UP_TO = 500  # below this n one full LAPACK decomposition is cheaper (benchmarks/RESULTS.md)
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,18 @@ class Spectrum:
 class Spectra(Sequence[Spectrum]):
     """The spectra of all kernels, grown together on demand.
 
-    Kernels are taken from `kernels` one at a time. Nothing is computed twice: a Krylov space goes
-    on where it stopped, and what a direct solver found beyond what was asked for is kept and
-    shown when asked. Memory is one n x n matrix and, per view, a basis of about three times the
-    directions asked for (all n of them where n is small).
+    Kernels are taken from `kernels` one at a time, or up to `at_once` on as many cores. Nothing is
+    computed twice: a Krylov space goes on where it stopped, and what a direct solver found beyond
+    what was asked for is kept and shown when asked. Memory is one n x n matrix for each kernel
+    in work and, per view, a basis of about three times the directions asked for (all n of them
+    where n is small).
     """
 
-    def __init__(self, kernels: Sequence[np.ndarray], names: Sequence[str]) -> None:
+    def __init__(
+        self, kernels: Sequence[np.ndarray], names: Sequence[str], at_once: int = 1
+    ) -> None:
         self._kernels = kernels
+        self._at_once = at_once
         self.names = tuple(names)
         self._found: list[Spectrum | None] = [None] * len(self.names)
         self._spaces: list[KrylovSpace | None] = [None] * len(self.names)
@@ -66,15 +71,21 @@ class Spectra(Sequence[Spectrum]):
 
     def grow(self, size: int) -> None:
         """Have `size` directions of every kernel, or all above rounding where those are fewer."""
-        for p, found in enumerate(self._found):
-            if found is None or (found.size < size and not found.complete):
-                kernel = self._kernels[p]
-                step(f"{size} eigenvectors of {self.names[p]}")
-                space = self._spaces[p] = self._spaces[p] or KrylovSpace(len(kernel))
-                self._found[p] = found = leading(kernel, size, space)
-                if found.size == 0:
-                    raise InputError(f"kernel {self.names[p]!r} has no positive eigenvalue")
+        short = [
+            p
+            for p, found in enumerate(self._found)
+            if found is None or (found.size < size and not found.complete)
+        ]
+        in_parallel(lambda p: self._find(p, size), short, at_once=self._at_once)
         self._size = max(size, self._size)
+
+    def _find(self, p: int, size: int) -> None:
+        kernel = self._kernels[p]
+        step(f"{size} eigenvectors of {self.names[p]}")
+        space = self._spaces[p] = self._spaces[p] or KrylovSpace(len(kernel))
+        self._found[p] = found = leading(kernel, size, space)
+        if found.size == 0:
+            raise InputError(f"kernel {self.names[p]!r} has no positive eigenvalue")
 
     @property
     def horizon(self) -> int | None:

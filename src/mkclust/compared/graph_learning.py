@@ -16,6 +16,7 @@ from ..spectrum import DENSE_UP_TO, top_eigenpairs, with_fixed_signs
 
 SPARSE = 0.1  # share of non-zero entries below which a sparse product is the faster one
 
+
 def neighbour_weights(V: np.ndarray, n_neighbors: int) -> np.ndarray:
     r"""Each row's few largest similarities, cut off at the next one and scaled to sum 1.
 
@@ -150,7 +151,7 @@ def self_expression(
     ridge: float,
     start: np.ndarray | None = None,
     *,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-7,
     cap: int = 10_000,
 ) -> np.ndarray:
     r"""Every sample as a non-negative mixture of the others, in the feature space of K.

@@ -52,7 +52,7 @@ class HMKC(ComparedMethod):
 
     Time for each iteration is m partial eigenproblems of n x n for the first layers and, for all
     the rest, O(n (m c2)^2 + n^2 m c1): sums of projectors are never formed. Memory is the m
-    kernels, about two more n x n matrices, and m (c1 + c2) columns.
+    kernels, about three more n x n matrices, and m (c1 + c2) columns.
 
     References
     ----------

@@ -10,6 +10,7 @@ import scipy.linalg
 from ..spectrum import top_eigenpairs, with_fixed_signs
 
 TIE = 1e-12  # relative to the largest eigenvalue: closer ones are the same
+EXPLAINED = 1e-12  # relative to a kernel's trace: what is left of it below this is rounding
 SOUND = 1e-8  # a singular value above it, for factors of length one, carries information
 
 
@@ -24,8 +25,10 @@ def energy(K: np.ndarray, H: np.ndarray) -> float:
 
 
 def residuals(kernels: Sequence[np.ndarray], H: np.ndarray) -> np.ndarray:
-    """$Tr(K_p(I - HH^T))$, (m,): what a partition leaves of each kernel, never below zero."""
-    return np.array([max(0.0, np.trace(K) - energy(K, H)) for K in kernels])
+    """$Tr(K_p(I - HH^T))$, (m,): what a partition leaves of each kernel; zero, not rounding."""
+    trace = np.array([np.trace(K) for K in kernels])
+    left = trace - np.array([energy(K, H) for K in kernels])
+    return np.where(left > EXPLAINED * trace, left, 0.0)
 
 
 def gram(kernels: Sequence[np.ndarray]) -> np.ndarray:
@@ -144,8 +147,8 @@ def _outside(basis: np.ndarray, kernel: np.ndarray, size: int) -> np.ndarray:
     """The `size` directions of largest kernel energy orthogonal to an orthonormal basis."""
     if size == 0:
         return np.empty((len(basis), 0))
-    reflected = kernel - basis @ (basis.T @ kernel)
-    reflected -= (reflected @ basis) @ basis.T
+    rest = kernel - basis @ (basis.T @ kernel)
+    rest -= (rest @ basis) @ basis.T
     # Deeper than any eigenvalue of the kernel, the basis itself comes last.
-    reflected -= (1.0 + np.abs(kernel).sum(axis=0).max()) * (basis @ basis.T)
-    return top_eigenpairs(reflected, size)[1]
+    rest -= (1.0 + np.abs(kernel).sum(axis=0).max()) * (basis @ basis.T)
+    return top_eigenpairs(rest, size)[1]

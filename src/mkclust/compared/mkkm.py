@@ -13,8 +13,6 @@ from ..spectrum import top_eigenpairs
 from .base import ComparedMethod, Trace
 from .linalg import residuals, weighted_sum
 
-EXPLAINED = 1e-12  # relative to the largest residual: below it a partition explains a kernel wholly
-
 
 class MKKM(ComparedMethod):
     r"""Multiple kernel k-means: a partition and the weights of the kernels it explains best.
@@ -101,6 +99,6 @@ def inverse_weights(a: np.ndarray) -> np.ndarray:
     >>> inverse_weights(np.array([1.0, 3.0])), inverse_weights(np.array([0.0, 3.0]))
     (array([0.75, 0.25]), array([1., 0.]))
     """
-    explained = a <= EXPLAINED * a.max()
+    explained = a == 0
     inverse = np.where(explained, 1.0, 0.0) if explained.any() else a.min() / a
     return inverse / inverse.sum()

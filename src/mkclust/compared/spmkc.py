@@ -55,7 +55,7 @@ class SPMKC(ComparedMethod):
     n_iter_ : int
     converged_ : bool, whether Z settled within 20 iterations
 
-    An iteration takes some twenty n x n products and a full eigenproblem, O(n^3); in memory are
+    An iteration takes some tens of n x n products and a full eigenproblem, O(n^3); in memory are
     the m kernels and about ten more n x n matrices.
 
     References
@@ -66,7 +66,7 @@ class SPMKC(ComparedMethod):
     Examples
     --------
     >>> from mkclust import datasets, metrics
-    >>> from mkclust.compared.spmkc import SPMKC
+    >>> from mkclust.compared import SPMKC
     >>> views = datasets.make_views(90, n_clusters=3, n_views=3, noise=0.5, random_state=0)
     >>> model = SPMKC(3, random_state=0).fit(views)
     >>> metrics.accuracy(views.labels, model.labels_)
@@ -117,10 +117,11 @@ class SPMKC(ComparedMethod):
         )
 
     def _warn_if_collapsed(self, names: Sequence[str]) -> None:
-        if len(names) > 1 and self.weights_.max() > 1 - COLLAPSED:
+        heaviest = int(self.weights_.argmax())
+        if len(names) > 1 and self.weights_[heaviest] > 1 - COLLAPSED:
             warnings.warn(
-                f"all weight went to the kernel of {names[int(self.weights_.argmax())]} and none to "
-                "the others: a smaller lam1, or a larger lam3 or lam4, spreads it",
+                f"all weight went to the kernel of {names[heaviest]} and none to the others: a "
+                "smaller lam1, or a larger lam3 or lam4, spreads it",
                 DegenerateWarning,
                 stacklevel=4,
             )
@@ -172,7 +173,7 @@ def learn(kernels: list[np.ndarray], lam: Penalties) -> tuple[State, Trace]:
 def initial_state(kernels: list[np.ndarray], lam: Penalties) -> State:
     """Equal weights, their mixture, and its clipped ridge solution."""
     w = np.full(len(kernels), 1 / len(kernels))
-    K = weighted_sum(w, kernels)
+    K = psd_part(weighted_sum(w, kernels))  # the same unless a kernel given is indefinite
     return State(clipped_ridge(K, lam.gain, lam.ridge), K, w)
 
 

@@ -69,7 +69,7 @@ class SWMC(ComparedMethod):
     Examples
     --------
     >>> from mkclust import datasets, metrics
-    >>> from mkclust.compared.swmc import SWMC
+    >>> from mkclust.compared import SWMC
     >>> views = datasets.make_views(90, n_clusters=3, n_views=3, noise=0.5, random_state=0)
     >>> model = SWMC(3).fit(views)
     >>> model.n_components_, metrics.accuracy(views.labels, model.labels_)

@@ -1,0 +1,90 @@
+"""What the product is measured against, written as plainly as possible."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import eigsh
+from sklearn.cluster import SpectralClustering
+from sklearn.preprocessing import StandardScaler
+
+from mkclust.dimensions import authors
+from mkclust.overlap import overlap
+from mkclust.spectrum import Spectrum
+from mkclust.staircase import staircases
+
+
+def lanczos(kernels, size):
+    """`size` leading eigenvectors of every kernel, by Lanczos."""
+    bases = []
+    for K in kernels:
+        _, vectors = eigsh(K, k=size, which="LA", v0=np.ones(len(K)))
+        bases.append(np.asfortranarray(vectors[:, ::-1]))
+    return bases
+
+
+def literal(kernels, k):
+    """The published procedure as it is: min(n, 25k) eigenvectors, a product for every probe."""
+    n = len(kernels[0])
+    bases = lanczos(kernels, min(n - 1, 25 * k))
+    d = literal_search(bases, k)
+    U, _, _ = np.linalg.svd(np.hstack([V[:, :a] for V, a in zip(bases, d, strict=True)]), False)
+    return d, U[:, :k]
+
+
+def literal_search(bases, k):
+    """The alternating search with every constraint of a probe computed by its product."""
+    m, size = len(bases), bases[0].shape[1]
+
+    def overlap_of(p, a, q, b):
+        return np.sum((bases[p][:, :a].T @ bases[q][:, :b]) ** 2)
+
+    def feasible(p, a, others):
+        return min([overlap_of(p, a, q, others[q]) for q in range(m)]) >= k * (1 - 1e-9)
+
+    c = 1
+    while c * k <= size and not all([feasible(p, c * k, [c * k] * m) for p in range(m)]):
+        c += 1
+    d = d_hat = np.full(m, min(c * k, size))
+
+    def update(d, d_hat, penalty):
+        new = d.copy()
+        for p in range(m):
+            t = penalty / (penalty + 0.5) * d_hat[p]
+            left, right = int(t), d[p]
+            if feasible(p, left, d_hat):
+                new[p] = left + (t - left > 0.5)
+                continue
+            while right - left > 1:
+                middle = (left + right) // 2
+                if feasible(p, middle, d_hat):
+                    right = middle
+                else:
+                    left = middle
+            new[p] = right
+        return new
+
+    penalty = 1.0
+    while True:
+        d = update(d, d_hat, penalty)
+        if np.array_equal(d, d_hat):
+            return d
+        d_hat = update(d_hat, d, penalty)
+        if np.array_equal(d, d_hat):
+            return d
+        penalty *= 2
+
+
+def naive(kernels, k):
+    """Look-up tables instead of products, but still min(n, 25k) eigenvectors and a full SVD."""
+    bases = lanczos(kernels, min(len(kernels[0]) - 1, 25 * k))
+    spectra = [Spectrum(V, np.ones(V.shape[1]), False) for V in bases]
+    d, _ = authors(staircases(overlap(spectra), k, k), k)
+    U, _, _ = np.linalg.svd(np.hstack([V[:, :a] for V, a in zip(bases, d, strict=True)]), False)
+    return d, U[:, :k]
+
+
+def concatenated(views, k):
+    """What a scikit-learn user would do: z-score, put side by side, spectral clustering."""
+    X = np.hstack([StandardScaler().fit_transform(np.asarray(v, dtype=float)) for v in views])
+    model = SpectralClustering(k, affinity="nearest_neighbors", random_state=0)
+    return model.fit_predict(X)

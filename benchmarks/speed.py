@@ -1,0 +1,256 @@
+"""Speed of the in-memory path as ratios measured in one run; writes benchmarks/RESULTS.md.
+
+Usage: python benchmarks/speed.py [bases] [kernels] [eigen] [exact] [shapes] [peers]
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.linalg
+from measure import best, in_own_process
+from reference import concatenated, literal, naive
+from scipy.optimize import Bounds, milp
+from scipy.sparse.linalg import eigsh
+from shapes import SHAPES, run_shape
+
+import mkclust
+from mkclust import MKCDNM, datasets, metrics
+from mkclust.consensus import consensus
+from mkclust.cover import _Program, optimum
+from mkclust.dimensions import authors, choose_dimensions
+from mkclust.kernels import KernelBank, KernelRecipe
+from mkclust.krylov import KrylovSpace
+from mkclust.overlap import overlap
+from mkclust.spectrum import Spectra, Spectrum
+from mkclust.staircase import relaxed_staircases, shortfall, staircases
+
+HERE = Path(__file__).parent
+
+
+def planted_bases(n, m, D, k, rng):
+    """Orthonormal bases (n x D) of m views that share k directions nearly."""
+    shared = rng.standard_normal((n, k))
+    for _ in range(m):
+        own = rng.standard_normal((n, D - k))
+        X = np.hstack([shared + 0.02 * rng.standard_normal((n, k)), own])
+        yield Spectrum(np.asfortranarray(np.linalg.qr(X)[0]), np.linspace(2, 1, D), False)
+
+
+def bases():
+    """From bases to H*, against the one product that cannot be avoided."""
+    yield "| n, m, D, k | bare BᵀB (CPU s) | bases → H* (CPU s) | ratio CPU | ratio wall |"
+    yield "|---|---|---|---|---|"
+    for n, m, D, k in ((2000, 6, 100, 10), (8189, 4, 204, 102), (100000, 5, 60, 20)):
+        spectra = list(planted_bases(n, m, D, k, np.random.default_rng(0)))
+        B = np.asfortranarray(np.hstack([s.vectors for s in spectra]))
+
+        def ours(spectra=spectra, k=k, D=D):
+            found = overlap(spectra)
+            missed = shortfall(found, k)
+            stairs = (relaxed_staircases if missed else staircases)(found, k, k)
+            chosen = choose_dimensions(stairs, k, "authors", D)
+            return consensus(spectra, chosen.d, k, found)
+
+        bare, _ = best(lambda B=B: B.T @ B, 5)
+        full, _ = best(ours, 5)
+        yield (
+            f"| {n}, {m}, {D}, {k} | {bare.cpu:.3f} | {full.cpu:.3f} | {full / bare:.2f} | "
+            f"{full.wall / bare.wall:.2f} |"
+        )
+
+
+def kernels():
+    """Mfeat: kernels to H*, and features to labels."""
+    views = datasets.load_mfeat()
+    bank = KernelBank(views, KernelRecipe())
+    ready = [bank[p] for p in range(len(bank))]
+
+    def ours():
+        return MKCDNM(
+            10, kernel="precomputed", center=False, normalize=False, indefinite="ignore", n_init=1
+        ).fit(ready)
+
+    fast, model = best(ours, 5)
+    slow, (d, _) = best(lambda: naive(ready, 10), 2)
+    as_published, (d2, _) = best(lambda: literal(ready, 10), 1)
+    whole, fitted = best(lambda: MKCDNM(10, random_state=0).fit(views), 5)
+    peer, labels = best(lambda: concatenated(views.views, 10), 5)
+    same = np.array_equal(d, model.dimensions_) and np.array_equal(d2, model.dimensions_)
+    yield f"Dimensions equal in all three: {'yes' if same else 'NO'} ({model.dimensions_})."
+    yield ""
+    yield "| kernels → H* | wall s | CPU s | times ours (wall) | times ours (CPU) |"
+    yield "|---|---|---|---|---|"
+    named = {"ours (k-means once included)": fast, "naive, with tables": slow}
+    for name, t in (named | {"published procedure, literally": as_published}).items():
+        yield f"| {name} | {t.wall:.2f} | {t.cpu:.2f} | {t.wall / fast.wall:.1f} | {t / fast:.1f} |"
+    yield ""
+    yield "| features → labels | wall s | CPU s | ACC |"
+    yield "|---|---|---|---|"
+    for name, t, y in (
+        ("ours", whole, fitted.labels_),
+        ("scikit-learn, concatenated spectral clustering", peer, labels),
+    ):
+        yield f"| {name} | {t.wall:.2f} | {t.cpu:.2f} | {metrics.accuracy(views.labels, y):.3f} |"
+    yield ""
+    yield f"Ratio ours to concatenated: {whole.wall / peer.wall:.2f} wall, {whole / peer:.2f} CPU."
+
+
+def eigen():
+    """The eigensolvers, and why `spectrum.py` chooses as it does."""
+    yield "| n | D | LAPACK, all | LAPACK, subset | Lanczos | block Krylov | its space | residual |"
+    yield "|---|---|---|---|---|---|---|---|"
+    rng = np.random.default_rng(0)
+    views = datasets.load_mfeat()
+    for n, sizes in ((300, (20,)), (600, (20, 60)), (1200, (20, 120)), (2000, (20, 80, 250))):
+        rows = rng.permutation(2000)[:n]
+        K = KernelRecipe().matrix(views["pix"][rows], "pix", "gaussian")
+        yield from _solvers(K, sizes, direct=True)
+    big = datasets.make_views(8000, 20, 1, n_features=50, noise=2.0, random_state=0)
+    K = KernelRecipe().matrix(big.views[0], "big", "gaussian")
+    yield from _solvers(K, (60, 300), direct=False)
+
+
+def _solvers(K, sizes, direct):
+    n = len(K)
+    every = f"{best(lambda: scipy.linalg.eigh(K), 1)[0].cpu:.3f}" if direct else "-"
+    for D in sizes:
+        some = "-"
+        if direct:
+            window = [n - D, n - 1]
+            some = f"{best(lambda w=window: scipy.linalg.eigh(K, subset_by_index=w), 2)[0].cpu:.3f}"
+        arpack = best(lambda D=D: eigsh(K, k=D, which="LA", v0=np.ones(n)), 1)[0].cpu
+
+        def krylov(D=D):
+            space = KrylovSpace(n)
+            return space.pairs(K, D), space._expanded
+
+        t, (pairs, size) = best(krylov, 2)
+        if pairs is None:
+            shown = "gives up | - | -"
+        else:
+            values, V = pairs
+            residual = np.linalg.norm(K @ V - V * values, axis=0).max() / values[0]
+            shown = f"{t.cpu:.3f} | {size} | {residual:.0e}"
+        yield f"| {n} | {D} | {every} | {some} | {arpack:.3f} | {shown} |"
+
+
+def exact():
+    """The proven optimum for 69 views, against HiGHS on the same model without any reduction."""
+    yield "| D | unreduced HiGHS (CPU s) | ours, ties broken (CPU s) | ratio | sum of d | bound |"
+    yield "|---|---|---|---|---|---|"
+    views = datasets.make_views(940, 4, 46, n_noise_views=23, noise=3.0, random_state=0)
+    spectra = Spectra(KernelBank(views, KernelRecipe()), views.names)
+    spectra.grow(80)
+    for D in (64, 80):
+        found = overlap([spectra[p].head(D) for p in range(len(spectra))])
+        stairs = staircases(found, 4, 4)
+        start = authors(stairs, 4)[0]
+        ours, result = best(lambda s=stairs, d=start, f=found: optimum(s, d, f.reproduced(4)), 3)
+        slow, value = best(lambda s=stairs: _unreduced(s), 1)
+        assert value == result.d.sum(), (value, result.d.sum())
+        yield (
+            f"| {D} | {slow.cpu:.2f} | {ours.cpu:.2f} | {slow / ours:.0f} | {result.d.sum()} | "
+            f"{result.lower_bound} |"
+        )
+
+
+def _unreduced(stairs):
+    # Levels without which a pair fails even at all directions are not a choice: not modelled.
+    stairs = stairs.tightened(np.maximum(stairs.lower, stairs.least(stairs.upper)), stairs.upper)
+    program = _Program(stairs)
+    found = milp(
+        np.ones(program.size), integrality=np.ones(program.size), bounds=Bounds(0, 1),
+        constraints=[program.cover], options={"mip_rel_gap": 0.0, "time_limit": 600.0},
+    )  # fmt: skip
+    return round(found.fun) + int(stairs.lower.sum())
+
+
+def shapes():
+    """Synthetic data of the shapes of the paper's Table 3, from features, each in its process."""
+    yield "Synthetic views of the paper's shapes; published seconds are from its machine."
+    yield ""
+    yield "| shape (n × m, k) | method | wall s | CPU s | peak GiB | published run s |"
+    yield "|---|---|---|---|---|---|"
+    for shape in SHAPES:
+        for method in ("mkc-dnm", "akkm", "lfmkc", "hmkc"):
+            measured = in_own_process(run_shape, method, shape, time_limit=shape.time_limit)
+            label = f"{shape.n} × {shape.m}, k = {shape.k} ({shape.name})"
+            cells = (
+                f"{measured[0]:.2f} | {measured[1]:.2f} | {measured[2]:.2f}"
+                if isinstance(measured, tuple)
+                else f"N/A: {measured} | - | -"
+            )
+            yield f"| {label} | {method} | {cells} | {shape.published[method]} |"
+
+
+def peers():
+    """Installable peers on Mfeat, in their documented default use; missing ones are named."""
+    views = datasets.load_mfeat()
+    arrays = [np.asarray(view, dtype=float) for view in views.views]
+    yield "| peer | wall s | CPU s | ACC |"
+    yield "|---|---|---|---|"
+    for name, run in {"mvlearn": _mvlearn, "polyview": None, "imml": None}.items():
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            yield f"| {name} | not installed | | |"
+            continue
+        if run is None:
+            yield f"| {name} {version} | installed; no run written for it yet | | |"
+            continue
+        try:
+            t, labels = best(lambda run=run: run(arrays), 1)
+        except Exception as error:  # a peer that breaks is listed with its error
+            yield f"| {name} {version} | {type(error).__name__}: {error} | | |"
+            continue
+        accuracy = metrics.accuracy(views.labels, labels)
+        yield f"| {name} {version} | {t.wall:.2f} | {t.cpu:.2f} | {accuracy:.3f} |"
+
+
+def _mvlearn(arrays):
+    from mvlearn.cluster import MultiviewSpectralClustering
+
+    return MultiviewSpectralClustering(n_clusters=10, random_state=0).fit_predict(arrays)
+
+
+SECTIONS = {s.__name__: s for s in (bases, kernels, eigen, exact, shapes, peers)}
+
+
+def header():
+    threads = os.environ.get("OMP_NUM_THREADS", "all")
+    versions = ", ".join(
+        f"{p} {importlib.metadata.version(p)}" for p in ("numpy", "scipy", "scikit-learn")
+    )
+    return [
+        "# Speed, measured",
+        "",
+        f"mkclust {mkclust.__version__}, Python {platform.python_version()}, {versions}; "
+        f"{os.cpu_count()} cores, BLAS threads: {threads}; load at start "
+        f"{os.getloadavg()[0]:.1f}. Best of several runs; compare ratios, not seconds.",
+        "",
+    ]
+
+
+def main(chosen):
+    lines = header()
+    for name in chosen or SECTIONS:
+        section, began = SECTIONS[name], time.perf_counter()
+        lines += [f"## {section.__doc__}", ""]
+        for line in section():
+            print(line, flush=True)
+            lines.append(line)
+        seconds = time.perf_counter() - began
+        lines += ["", f"(load {os.getloadavg()[0]:.1f}, {seconds:.0f} s)", ""]
+    if not chosen:
+        (HERE / "RESULTS.md").write_text("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
