@@ -171,7 +171,9 @@ class _Program:
             return incumbent, bound
         reached = np.bincount(self.view, np.round(found.x), minlength=self.box.n_views)
         d = self.box.lower + reached.astype(int)
-        return (d if self.box.feasible(d) else incumbent), bound
+        # Out of time, the solver may stop at something worse than what was known.
+        no_worse = weights @ np.round(found.x) <= weights @ now + ROUNDING
+        return (d if no_worse and self.box.feasible(d) else incumbent), bound
 
 
 def _descended(stairs: Staircases, d: np.ndarray) -> np.ndarray:

@@ -167,6 +167,7 @@ class KernelBank(Sequence[np.ndarray]):
             return [self[p] for p in range(*position.indices(len(self)))]
         if not -len(self) <= position < len(self):
             raise IndexError(position)
+        position %= len(self)
         if position in self._built:
             return self._built[position]
         name = self.names[position]
@@ -186,8 +187,8 @@ def centred_and_normalised(
     r"""Centre, then scale to unit diagonal, in place and in one pass.
 
     $K_{ij} \leftarrow (K_{ij} - r_i - r_j + \bar r) / \sqrt{K_{ii}K_{jj}}$ with $r$ the column
-    means of K and 1e-12 of the largest raw entry added to the centred diagonal, so that the
-    units of a view do not matter. A sample without any similarity left keeps a zero row.
+    means of K and 1e-12 added to the centred diagonal, less for kernels smaller than one, so
+    that small units do not matter. A sample without any similarity left keeps a zero row.
     """
     size = float(np.abs(np.diagonal(K)).max())
     half = _half_means(K) if center else np.zeros(len(K))
@@ -196,7 +197,7 @@ def centred_and_normalised(
         raise InputError(f"view {name!r} is constant: all its samples are the same")
     scale = np.ones(len(K))
     if normalize:
-        diagonal = diagonal + JITTER * size
+        diagonal = diagonal + JITTER * min(1.0, size)
         alive = diagonal > 0
         scale = np.where(alive, 1 / np.sqrt(np.where(alive, diagonal, 1.0)), 0.0)
     for rows in row_blocks(K):

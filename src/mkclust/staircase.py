@@ -123,7 +123,9 @@ def _beyond_chance(overlap: Overlap, k: int, p: int, q: int) -> np.ndarray | Non
     a, b = (np.arange(size, dtype=float) for size in table.shape)
     table -= np.outer(a, b) / n
     spread = np.sqrt(2.0 * np.outer(a * (n - a), b * (n - b)) / (n**2 * (n - 1) * (n + 2)))
-    if not (table > np.maximum(DEVIATIONS * spread, FAINT * max(k - 1, 1))).any():
+    believed = table > np.maximum(DEVIATIONS * spread, FAINT * max(k - 1, 1))
+    # Not at the shortest prefixes, where chance has heavier tails than a normal law.
+    if not believed[min(k, len(a) - 1) :, min(k, len(b) - 1) :].any():
         return None
     np.maximum.accumulate(table, axis=0, out=table)
     return np.maximum.accumulate(table, axis=1, out=table)
