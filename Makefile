@@ -1,6 +1,7 @@
 # make demo   cluster the bundled data, results in ./mkclust-demo
 # make test   the test suite            (make test ARGS="-k overlap")
 # make lint   style and types
+# make bench  speed as ratios measured in one run, into benchmarks/RESULTS.md
 # make clean  remove what the above made
 #
 # Each sets itself up: an environment in .venv, once, and again when pyproject.toml changes.
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint clean
+.PHONY: help demo test lint bench clean
 .NOTPARALLEL:
 
 help:
@@ -28,6 +29,9 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench: $(VENV)/installed-dev
+	$(BIN)/python benchmarks/speed.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) mkclust-demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -135,7 +135,7 @@ def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
 
 
 def _direct(n: int, size: int) -> bool:
-    return n <= DENSE_UP_TO or size > n // 5
+    return n <= DENSE_UP_TO or size > n // 8
 
 
 def _above_rounding(values: np.ndarray, vectors: np.ndarray, everything: bool) -> Spectrum:
