@@ -1,4 +1,4 @@
-"""Instances with known answers: random bases, planted directions, and the answer by enumeration."""
+"""What several test files need: instances with known answers, and the answers by enumeration."""
 
 import numpy as np
 
@@ -72,3 +72,14 @@ def brute_force(found, k, threshold):
 
 def projector(H):
     return H @ H.T
+
+
+def trace_of(history, start):
+    """The authors' rows (M, 1 for d or 2 for d-hat, state) from the rounds we keep."""
+    rows, d_hat = [], tuple(start)
+    for turn in history:
+        rows.append((turn.penalty, 1, *turn.d))
+        if turn.d != d_hat:
+            rows.append((turn.penalty, 2, *turn.d_hat))
+        d_hat = turn.d_hat
+    return rows

@@ -23,6 +23,7 @@ from planted import (
     overlap_of_blocks,
     planted_spectra,
     random_spectra,
+    trace_of,
 )
 
 N = 1000  # samples that hand-made overlaps pretend to have
@@ -212,17 +213,6 @@ def literal_authors(found, k):
         if d == d_hat:
             return start, d, trace
         M *= 2
-
-
-def trace_of(history, start):
-    """The authors' rows (M, 1 for d or 2 for d-hat, state) from the rounds we keep."""
-    rows, d_hat = [], tuple(start)
-    for turn in history:
-        rows.append((turn.penalty, 1, *turn.d))
-        if turn.d != d_hat:
-            rows.append((turn.penalty, 2, *turn.d_hat))
-        d_hat = turn.d_hat
-    return rows
 
 
 @some

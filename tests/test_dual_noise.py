@@ -498,7 +498,7 @@ def test_a_wrong_setting_is_named(settings, message):
         (table(20, 3)[:, :, None], "kernels"),
         ([], "views"),
         ({}, "no views"),
-        ("data.mat", "views"),
+        ("nowhere.mat", "nowhere"),
         (None, "views"),
         ([[[1, 2], [3]], [[1, 2], [3, 4]]], "'view1'"),
     ],

@@ -7,8 +7,7 @@ import scipy.io
 from mkclust import MKCDNM, metrics
 from mkclust.kernels import centred_and_normalised
 from mkclust.labels import kmeans_labels
-from planted import projector
-from test_dimensions import trace_of
+from planted import projector, trace_of
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Multiple kernel and multi-view clustering: labels, how far to trust each view, and proof."""
 
-from . import datasets, metrics
+from . import datasets, metrics, plot
 from ._version import __version__
 from .compared import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
 from .dual_noise import MKCDNM, cluster
@@ -27,5 +27,6 @@ __all__ = [
     "datasets",
     "inspect",
     "metrics",
+    "plot",
     "read",
 ]

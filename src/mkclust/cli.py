@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -18,16 +19,17 @@ from rich.table import Table
 
 from . import datasets
 from ._version import __version__
+from .blocks.rows import Rows, views_in_parts
 from .dual_noise import MKCDNM
 from .errors import InputError, MkclustWarning
 from .estimator import MultiViewClusterer
 from .io import inspect as inspect_file
 from .io import read
-from .io.atomic import write_text_atomic
 from .kernels import KERNELS
 from .method_options import chosen_options, own_parameters, with_method_options
 from .methods import METHODS
 from .progress import listening
+from .report import write_report
 from .results import write_results
 from .summary import summary
 from .views import MultiView
@@ -73,6 +75,7 @@ Normalize = Annotated[bool, typer.Option(help="Scale the kernels to unit diagona
 Restarts = Annotated[int, typer.Option(help="Restarts of k-means.", min=1)]
 Seed = Annotated[int, typer.Option(help="Seed of k-means.", min=0)]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
 
 
@@ -94,12 +97,14 @@ def cluster(
     seed: Seed = 0,
     out: Out = Path("mkclust-out"),
     quiet: Quiet = False,
+    report: Report = True,
     **options: Any,
 ) -> None:
     """Cluster the samples of one or more files, say what was found, and write the results.
 
     Writes labels.csv, embedding.npz (or graph.npz), result.json and report.html to the output
-    folder, each whole or not at all.
+    folder, each whole or not at all. Views in parts (folders of .npy or .parquet, .npy files, zarr)
+    are read block by block, and their labels and embedding written as parts.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
@@ -111,7 +116,9 @@ def cluster(
         random_state=seed, **chosen_options(method, options),
     )  # fmt: skip
     data = _read(paths, views, labels, transpose, kernels)
-    _run(model, data, out, quiet, source=[str(path) for path in paths])
+    if isinstance(data, Rows) and not isinstance(model, MKCDNM):
+        data = data.in_memory()
+    _run(model, data, out, quiet, source=[str(path) for path in paths], report=report)
 
 
 @app.command()
@@ -198,8 +205,14 @@ def _read(
     labels: str | None,
     transpose: bool | None,
     kernels: bool | None,
-) -> MultiView:
+) -> MultiView | Rows:
     wanted = None if views is None else [name.strip() for name in views.split(",")]
+    stored = views_in_parts(paths)
+    if stored is not None:
+        return Rows(
+            {name: stored[name] for name in wanted or stored if name in stored},
+            labels=None if labels in (None, "none") else np.load(labels, allow_pickle=False),
+        )
     return read(
         paths[0] if len(paths) == 1 else paths,
         views=wanted[0] if wanted is not None and len(wanted) == 1 else wanted,
@@ -210,7 +223,12 @@ def _read(
 
 
 def _run(
-    model: MultiViewClusterer, data: MultiView, out: Path, quiet: bool, source: list[str]
+    model: MultiViewClusterer,
+    data: MultiView | Rows,
+    out: Path,
+    quiet: bool,
+    source: list[str],
+    report: bool = True,
 ) -> None:
     """Fit, print, write: what `cluster` and `demo` have in common."""
     _check_writable(out)
@@ -221,17 +239,16 @@ def _run(
     seconds = time.perf_counter() - began
     notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
     console = Console(highlight=False, quiet=quiet)
-    page = Console(highlight=False, record=True, width=110, file=StringIO())
-    for target in (console, page):
-        for note in data.notes:
-            target.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
-        target.print(summary(model, data, seconds))
-        for note in notes:
-            target.print(f"[yellow]note:[/] {escape(note)}")
+    for note in data.notes:
+        console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
+    console.print(summary(model, data, seconds))
+    for note in notes:
+        console.print(f"[yellow]note:[/] {escape(note)}")
     extra = {"source": source, "warnings": notes, "seconds": seconds}
     written = write_results(out, model, data, extra)
-    written.append(out / "report.html")
-    write_text_atomic(written[-1], page.export_html())
+    if report and isinstance(data, MultiView):
+        command = shlex.join(["mkclust", *sys.argv[1:]])
+        written.append(write_report(model, out / "report.html", data, notes=notes, command=command))
     console.print(f"Written to {escape(str(out))}: {', '.join(path.name for path in written)}")
 
 

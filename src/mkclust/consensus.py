@@ -31,6 +31,32 @@ class Consensus:
         return int(np.count_nonzero(self.singular_values))
 
 
+@dataclass(frozen=True)
+class Coefficients:
+    """H* in terms of the kept directions: $H = UW$, W (sum d, rank); singular values (rank,)."""
+
+    W: np.ndarray
+    singular_values: np.ndarray
+
+    @property
+    def rank(self) -> int:
+        return len(self.singular_values)
+
+
+def coefficients(dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap) -> Coefficients:
+    r"""$W\Lambda^{-1/2}$ from the k leading eigenpairs of $G = U^TU$: O(sum(d)^3), no n.
+
+    Fewer than k where the kept directions span fewer dimensions.
+    """
+    kept = overlap.columns(dimensions)
+    size = min(k, len(kept))
+    G = overlap.cross[np.ix_(kept, kept)]
+    squares, W = scipy.linalg.eigh(G, subset_by_index=[len(kept) - size, len(kept) - 1])
+    squares, W = squares[::-1], W[:, ::-1]
+    rank = int(np.count_nonzero(squares > SHARED * squares[0]))
+    return Coefficients(W[:, :rank] / np.sqrt(squares[:rank]), np.sqrt(squares[:rank]))
+
+
 def consensus(
     spectra: Sequence[Spectrum], dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap
 ) -> Consensus:
@@ -48,17 +74,11 @@ def consensus(
     (array([1., 0., 0., 0.]), array([1.414214]))
     """
     step("consensus")
-    kept = overlap.columns(dimensions)
-    size = min(k, len(kept))
-    G = overlap.cross[np.ix_(kept, kept)]
-    squares, W = scipy.linalg.eigh(G, subset_by_index=[len(kept) - size, len(kept) - 1])
-    squares, W = squares[::-1], W[:, ::-1]
-    rank = int(np.count_nonzero(squares > SHARED * squares[0]))
-    W = W[:, :rank] / np.sqrt(squares[:rank])
+    found = coefficients(dimensions, k, overlap)
+    values, rank = found.singular_values, found.rank
     edges = np.cumsum(dimensions)[:-1]
-    parts = zip(spectra, dimensions, np.split(W, edges), strict=True)
+    parts = zip(spectra, dimensions, np.split(found.W, edges), strict=True)
     H = sum(spectrum.vectors[:, :d] @ part for spectrum, d, part in parts)
-    values = np.sqrt(squares[:rank])
     if np.abs(H.T @ H - np.eye(rank)).max() > ORTHONORMAL:
         H, values = _thin_svd(spectra, dimensions, rank)
     return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - rank)))

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from .consensus import consensus
+from .approximation import Approximation, fits_in_memory
+from .blocks.distributed import engine_for
+from .blocks.rows import Rows, stored_rows
+from .consensus import coefficients, consensus
 from .dimensions import Dimensions, choose_dimensions, reach
 from .errors import DegenerateWarning, InfeasibleError, InfeasibleWarning, InputError
 from .estimator import MultiViewClusterer
+from .evidence import evidence
+from .features import EXPLICIT
 from .kernels import KernelBank
-from .noise import dual_noise
+from .large import FeatureSpectra, LargeRun
+from .noise import dual_noise, dual_noise_of
 from .overlap import Overlap, overlap
 from .spectrum import Spectra
 from .staircase import Staircases, relaxed_staircases, shortfall, staircases
+from .views import MultiView
 
 SOLVERS = ("authors", "paper", "exact")
+APPROXIMATIONS = ("auto", "nystroem", "fourier")
 
 
 class MKCDNM(MultiViewClusterer):
@@ -44,6 +54,17 @@ class MKCDNM(MultiViewClusterer):
         the others and warn, or raise InfeasibleError.
     max_dimension : int, optional
         Most directions to compute per view; by default enough for unrelated views to meet.
+    approximation : {"auto", "nystroem", "fourier"} or None
+        Explicit features in place of n x n kernels, for data of any length (docs/scale.md):
+        on landmark rows, or random Fourier features for Gaussian kernels. ``"auto"`` takes
+        landmarks above 20 000 samples, or where three kernels would fill half the memory;
+        None never approximates.
+    n_components : int, optional
+        Features per view: landmarks, or cosines and sines; 300, or 4k where that is more.
+    work : path, optional
+        Folder in which a long run keeps its finished passes, to go on from after an interruption.
+    dask : str or dask.distributed.Client, optional
+        Address of a scheduler, or its client: the passes are made by its workers.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
         See MultiViewClusterer.
 
@@ -60,6 +81,8 @@ class MKCDNM(MultiViewClusterer):
     history_ : tuple of Round (penalty M, d, d_hat, objective)
     threshold_ : float, the overlap asked in the end
     unrelated_views_ : list of names of views that agree with no other beyond chance
+    approximation_ : str or None, how kernels were approximated
+    notes_ : tuple of str, what was decided on the way: the route, relaxed constraints
     n_iter_, view_names_in_, n_features_in_
 
     Time is m products of n x f_p, m partial eigenproblems of n x n and one n (sum D)^2 product;
@@ -93,6 +116,10 @@ class MKCDNM(MultiViewClusterer):
         threshold: Any = "k",
         on_infeasible: str = "relax",
         max_dimension: int | None = None,
+        approximation: str | None = "auto",
+        n_components: int | None = None,
+        work: str | Path | None = None,
+        dask: str | Any | None = None,
         **shared: Any,
     ) -> None:
         super().__init__(n_clusters, **shared)
@@ -100,37 +127,106 @@ class MKCDNM(MultiViewClusterer):
         self.threshold = threshold
         self.on_infeasible = on_infeasible
         self.max_dimension = max_dimension
+        self.approximation = approximation
+        self.n_components = n_components
+        self.work = work
+        self.dask = dask
+
+    def _checked_views(self, X: Any) -> Any:
+        rows = stored_rows(X)
+        if rows is None:
+            return super()._checked_views(X)
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = rows.shape[1]
+        return rows
+
+    def _fit_views(self, views: MultiView | Rows) -> None:
+        method = self._checked_approximation(views)
+        self.approximation_ = method
+        self.notes_: tuple[str, ...] = ()
+        for name in ("_evidence", "embedding_", "n_components_", "stage_seconds_"):
+            self.__dict__.pop(name, None)  # of an earlier fit on the other route
+        if method is None:
+            super()._fit_views(views.in_memory() if isinstance(views, Rows) else views)
+            return
+        k = self._checked_k(views)
+        self._check_kmeans()
+        self.view_names_in_ = np.array(views.names, dtype=object)
+        self._solve_rows(views if isinstance(views, Rows) else Rows(views), method, k)
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         threshold, limit = self._checked_settings(k, kernels.n_samples)
-        spectra = Spectra(kernels, kernels.names)
+        spectra = Spectra(kernels, kernels.names, at_once=kernels.at_once)
+        found, stairs, chosen = self._select(spectra, k, threshold, limit)
+        result = consensus(spectra, chosen.d, k, found)
+        _warn_if_degenerate(result.rank, k)
+        self._store(chosen, stairs, found.agreement(k), kernels.names)
+        self.noise_ = dual_noise(result.H, spectra, chosen.d)
+        self.singular_values_ = result.singular_values
+        self._evidence = evidence(spectra, k)
+        self._label(result.H, k)
+
+    def _solve_rows(self, rows: Rows, method: str, k: int) -> None:
+        """The same stages over explicit features: nothing of n rows but H* and the labels."""
+        threshold, limit = self._checked_settings(k, len(rows))
+        with engine_for(self.dask) as engine:
+            run = LargeRun(rows, self._features_wanted(rows, method, k), engine, self.work)
+            spectra = run.spectra()
+            found, stairs, chosen = self._select(spectra, k, threshold, limit)
+            result = coefficients(chosen.d, k, found)
+            _warn_if_degenerate(result.rank, k)
+            self._store(chosen, stairs, found.agreement(k), rows.names)
+            self.noise_ = dual_noise_of(result.W, chosen.d, found)
+            self.singular_values_ = np.pad(result.singular_values, (0, k - result.rank))
+            run.embed(spectra.weights(chosen.d, result.W))
+            clusters = run.cluster(k, self.n_init)
+            embedding: Any = run.embedding()
+        self.labels_ = clusters.labels
+        if embedding is not None:
+            self.embedding_ = embedding
+        self.n_components_ = np.diff(run.features.starts)
+        self.stage_seconds_ = run.seconds
+        self.notes_ = (
+            f"{len(rows)} samples: kernels approximated by {run.described}", *self.notes_,
+        )  # fmt: skip
+
+    def _features_wanted(self, rows: Rows, method: str, k: int) -> Approximation:
+        recipe = self._recipe(rows)
+        return Approximation.checked(
+            recipe.for_views(rows.names), method, self.n_components, k, params=recipe.params,
+            center=self.center, normalize=self.normalize, seed=self._seed(),
+        )  # fmt: skip
+
+    def _seed(self) -> int:
+        if self.random_state is None and self.work is not None:
+            raise InputError("a run that can be resumed needs a seed: give random_state")
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31))
+
+    def _select(
+        self, spectra: Spectra | FeatureSpectra, k: int, threshold: float, limit: int
+    ) -> tuple[Overlap, Staircases, Dimensions]:
+        """Enough directions, the constraints they must meet, and the dimensions that meet them."""
         found = _enough_overlap(spectra, k, threshold, limit)
         stairs = self._staircases(found, k, threshold, spectra)
         chosen = self._dimensions(stairs, k, found, spectra)
         if self.solver == "exact" and (more := _worth_growing(chosen, stairs, limit)):
             spectra.grow(more)
-            found = overlap(spectra)
+            found = _overlap(spectra)
             stairs = self._staircases(found, k, threshold, spectra)
             chosen = self._dimensions(stairs, k, found, spectra)
-        result = consensus(spectra, chosen.d, k, found)
-        if result.rank < k - 1:
-            warnings.warn(
-                f"the views span only {result.rank} common directions for {k} clusters",
-                DegenerateWarning,
-                stacklevel=3,
-            )
-        self._store(chosen, stairs, found.agreement(k), kernels.names)
-        self.noise_ = dual_noise(result.H, spectra, chosen.d)
-        self.singular_values_ = result.singular_values
-        self._label(result.H, k)
+        return found, stairs, chosen
 
     def _dimensions(
-        self, stairs: Staircases, k: int, found: Overlap, spectra: Spectra
+        self, stairs: Staircases, k: int, found: Overlap, spectra: Spectra | FeatureSpectra
     ) -> Dimensions:
         preference = found.reproduced(k) if self.solver == "exact" else None
         return choose_dimensions(stairs, k, self.solver, spectra.horizon, preference)
 
-    def _staircases(self, found: Overlap, k: int, threshold: float, spectra: Spectra) -> Staircases:
+    def _staircases(
+        self, found: Overlap, k: int, threshold: float, spectra: Spectra | FeatureSpectra
+    ) -> Staircases:
         missing = shortfall(found, threshold)
         if not missing:
             return staircases(found, k, threshold)
@@ -142,7 +238,10 @@ class MKCDNM(MultiViewClusterer):
             )
         stairs = relaxed_staircases(found, k, threshold)
         answer = _relaxation_in_words(stairs, len(found.pairs()), spectra.names)
-        warnings.warn(f"{problem} {answer}", InfeasibleWarning, stacklevel=4)
+        self.notes_ = (f"{problem} {answer}",)
+        # At large n relaxed constraints are the rule: a warning is for what the user should mend.
+        if isinstance(spectra, Spectra) or stairs.unrelated():
+            warnings.warn(f"{problem} {answer}", InfeasibleWarning, stacklevel=4)
         return stairs
 
     def _store(
@@ -157,6 +256,18 @@ class MKCDNM(MultiViewClusterer):
         self.agreement_ = agreement
         self.threshold_ = stairs.threshold
         self.unrelated_views_ = [names[p] for p in stairs.unrelated()]
+
+    def _checked_approximation(self, views: MultiView | Rows) -> str | None:
+        asked = None if self.approximation in (None, "none") else self.approximation
+        if asked is not None and asked not in APPROXIMATIONS:
+            raise InputError(
+                f"approximation must be one of {', '.join(APPROXIMATIONS)} or None, got {asked!r}"
+            )
+        if asked != "auto":
+            return asked
+        kernels = [] if views.kernels else self._recipe(views).for_views(views.names)
+        explicit = bool(kernels) and all(kernel in EXPLICIT for kernel in map(str, kernels))
+        return "nystroem" if explicit and not fits_in_memory(len(views)) else None
 
     def _checked_settings(self, k: int, n: int) -> tuple[float, int]:
         if self.solver not in SOLVERS:
@@ -180,12 +291,27 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _enough_overlap(spectra: Spectra, k: int, threshold: float, limit: int) -> Overlap:
+def _overlap(spectra: Spectra | FeatureSpectra) -> Overlap:
+    return spectra.overlap() if isinstance(spectra, FeatureSpectra) else overlap(spectra)
+
+
+def _warn_if_degenerate(rank: int, k: int) -> None:
+    if rank < k - 1:
+        warnings.warn(
+            f"the views span only {rank} common directions for {k} clusters",
+            DegenerateWarning,
+            stacklevel=5,
+        )
+
+
+def _enough_overlap(
+    spectra: Spectra | FeatureSpectra, k: int, threshold: float, limit: int
+) -> Overlap:
     """Overlaps of as many directions as the constraints need: 2k, doubled while they fail."""
     size = min(2 * k, limit)
     while True:
         spectra.grow(size)
-        found = overlap(spectra)
+        found = _overlap(spectra)
         if size >= limit or spectra.horizon is None or not shortfall(found, threshold):
             return found
         size = min(2 * size, limit)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_array, check_random_state, validate_data
 
+from .blocks.rows import Rows
 from .errors import InputError
 from .kernels import KernelBank, KernelRecipe
 from .labels import kmeans_labels
@@ -97,12 +99,26 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
             With ``kernel="precomputed"``: n x n kernels, or an (m, n, n) array of them.
         y : ignored
         """
-        views = self._checked_views(X)
+        self._fit_views(self._checked_views(X))
+        return self
+
+    def _fit_views(self, views: MultiView) -> None:
         k = self._checked_k(views)
         self._check_kmeans()
         self.view_names_in_ = np.array(views.names, dtype=object)
         self._solve(KernelBank(views, self._recipe(views)), k)
-        return self
+
+    def report(
+        self, path: Any, views: Any = None, *, classes: Any = None, notes: Sequence[str] = ()
+    ) -> Path:
+        """Write what was found as one HTML page that works offline.
+
+        `views`, what was fitted, adds sample names, widths and known classes; `classes` (n,)
+        gives or replaces the latter; `notes` are warnings to show.
+        """
+        from .report import write_report
+
+        return write_report(self, path, views, classes=classes, notes=notes)
 
     @abstractmethod
     def _solve(self, kernels: KernelBank, k: int) -> None:
@@ -114,7 +130,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         seed = check_random_state(self.random_state)
         self.labels_ = kmeans_labels(H, k, n_init=self.n_init, random_state=seed)
 
-    def _recipe(self, views: MultiView) -> KernelRecipe:
+    def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
         if self.indefinite not in ("raise", "shift", "ignore"):
             raise InputError(
                 f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
@@ -143,7 +159,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         validate_data(self, X, skip_check_array=True)
         return MultiView([X]) if self.columns is None else split_columns(X, self.columns)
 
-    def _checked_k(self, views: MultiView) -> int:
+    def _checked_k(self, views: MultiView | Rows) -> int:
         k, n = self.n_clusters, len(views)
         if not isinstance(k, Integral) or isinstance(k, bool):
             raise InputError(f"n_clusters must be a whole number, got {k!r}")
@@ -153,7 +169,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
             raise InputError(f"at least two samples are needed to cluster, got n_samples = {n}")
         if k > n:
             raise InputError(f"n_clusters = {k} is more than the {n} samples")
-        if (distinct := _distinct_rows(views, int(k))) < k:
+        if isinstance(views, MultiView) and (distinct := _distinct_rows(views, int(k))) < k:
             raise InputError(
                 f"n_clusters = {k} is more than the {distinct} distinct samples: all others are "
                 "duplicates in every view"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .overlap import Overlap
 from .spectrum import Spectrum
 
 
@@ -34,15 +35,29 @@ def dual_noise(
     >>> dual_noise(np.eye(3)[:, :1], [V], [2])
     Noise(null=array([1.]), column=array([0.]), cross=array([0.]))
     """
-    k = np.count_nonzero(H.any(axis=0))  # a degenerate H* has zero columns
-    captured, squared = [], []
-    for spectrum, d in zip(spectra, dimensions, strict=True):
-        T = H.T @ spectrum.vectors[:, :d]
-        captured.append(np.sum(T**2))
-        squared.append(np.sum((T @ T.T) ** 2))
-    kept = np.asarray(captured)
+    k = int(np.count_nonzero(H.any(axis=0)))  # a degenerate H* has zero columns
+    pairs = zip(spectra, dimensions, strict=True)
+    return _parts([H.T @ spectrum.vectors[:, :d] for spectrum, d in pairs], k)
+
+
+def dual_noise_of(W: np.ndarray, dimensions: Sequence[int] | np.ndarray, overlap: Overlap) -> Noise:
+    r"""The same for $H^* = UW$ without H*: $T_p = W^TU^TU_p$ is in the overlaps. No n at all.
+
+    >>> from mkclust.overlap import Overlap
+    >>> dual_noise_of(np.eye(2)[:, :1], [2], Overlap(np.eye(2), np.array([0, 2]), 3))
+    Noise(null=array([1.]), column=array([0.]), cross=array([0.]))
+    """
+    kept = overlap.columns(dimensions)
+    T = W.T @ overlap.cross[np.ix_(kept, kept)]
+    return _parts(np.split(T, np.cumsum(dimensions)[:-1], axis=1), W.shape[1])
+
+
+def _parts(T: Sequence[np.ndarray], k: int) -> Noise:
+    """Traces and norms of the three parts from all $T_p$ (k x d_p)."""
+    kept = np.array([np.sum(part**2) for part in T])
+    squared = np.array([np.sum((part @ part.T) ** 2) for part in T])
     return Noise(
-        null=np.asarray(dimensions) - kept,
+        null=np.array([part.shape[1] for part in T]) - kept,
         column=kept - k,
-        cross=2 * (kept - np.asarray(squared)),
+        cross=2 * (kept - squared),
     )

@@ -10,16 +10,20 @@ from typing import Any
 import numpy as np
 
 from ._version import __version__
+from .blocks.rows import Rows
+from .blocks.sources import PartsSource
+from .blocks.work import save_part
 from .estimator import MultiViewClusterer
 from .io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 from .metrics import evaluate
 from .views import MultiView
 
 SCHEMA = 1
+PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
 TOO_LARGE = ("labels_", "embedding_", "graph_", "kernel_")  # n rows: files of their own, or none
 
 
-def as_dict(model: MultiViewClusterer, views: MultiView) -> dict[str, Any]:
+def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any]:
     """Everything small that a fitted model knows, ready for JSON.
 
     Keys: ``schema``, ``version``, ``method``, ``parameters``, ``input``, ``clusters``, ``fitted``
@@ -53,10 +57,23 @@ def as_dict(model: MultiViewClusterer, views: MultiView) -> dict[str, Any]:
 
 
 def write_results(
-    folder: Path, model: MultiViewClusterer, views: MultiView, extra: dict[str, Any]
+    folder: Path, model: MultiViewClusterer, views: MultiView | Rows, extra: dict[str, Any]
 ) -> list[Path]:
-    """Write labels.csv, embedding.npz (or graph.npz) and result.json, each whole or not at all."""
+    """Write labels.csv, embedding.npz (or graph.npz) and result.json, each whole or not at all.
+
+    Of rows that lie in parts, labels and embedding are written as parts too: folders of .npy.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    written = (
+        _row_parts(folder, model) if isinstance(views, Rows) else _tables(folder, model, views)
+    )
+    written.append(folder / "result.json")
+    text = json.dumps(as_dict(model, views) | extra, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text_atomic(written[-1], text + "\n")
+    return written
+
+
+def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
     names = np.arange(len(views)) if views.index is None else views.index
     rows = zip(names.tolist(), model.labels_.tolist(), strict=True)
     written = [folder / "labels.csv"]
@@ -66,9 +83,23 @@ def write_results(
             written.append(folder / f"{name}.npz")
             arrays = {name: getattr(model, name + "_"), "labels": model.labels_}
             write_npz_atomic(written[-1], **arrays)
-    written.append(folder / "result.json")
-    text = json.dumps(as_dict(model, views) | extra, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text_atomic(written[-1], text + "\n")
+    return written
+
+
+def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
+    """Labels and embedding, a million rows to a part; parts of an earlier run make way."""
+    H = getattr(model, "embedding_", None)
+    written = [folder / "labels"] if H is None else [folder / "labels", folder / "embedding"]
+    for target in written:
+        for old in [*target.glob("part-*.npy"), *target.glob("part-*.sha256")]:
+            old.unlink()
+    for number, start in enumerate(range(0, len(model.labels_), PART)):
+        stop = min(start + PART, len(model.labels_))
+        name = f"part-{number:05}.npy"
+        save_part(folder / "labels" / name, model.labels_[start:stop])
+        if H is not None:
+            rows = H.read(start, stop) if isinstance(H, PartsSource) else H[start:stop]
+            save_part(folder / "embedding" / name, rows)
     return written
 
 

@@ -13,15 +13,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from .blocks.rows import Rows
 from .dual_noise import MKCDNM
 from .estimator import MultiViewClusterer
 from .metrics import evaluate
+from .trust import mean_agreement, unrelated
 from .views import MultiView
 
 BAR = 24  # characters of the longest bar
 
 
-def summary(model: MultiViewClusterer, views: MultiView, seconds: float) -> Group:
+def summary(model: MultiViewClusterer, views: MultiView | Rows, seconds: float) -> Group:
     """Views, clusters, proof and, with known classes, metrics."""
     headline = (
         f"[bold]{len(views)} samples, {views.n_views} {'kernels' if views.kernels else 'views'}, "
@@ -42,18 +44,18 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _views_table(model: MultiViewClusterer, views: MultiView) -> Table:
+def _views_table(model: MultiViewClusterer, views: MultiView | Rows) -> Table:
     sizes = [str(width) for width in views.widths]
     names = [escape(name) for name in views.names]
     if isinstance(model, MKCDNM):
         table = _table("view", "columns", "agreement", "kept", "N-noise", "C-noise", "cross")
-        others = _mean_agreement(model.agreement_)
+        others, lone = mean_agreement(model.agreement_), unrelated(model)
         noise = model.noise_
         for p, name in enumerate(names):
             table.add_row(
-                f"[red]{name} (unrelated)[/]" if views.names[p] in model.unrelated_views_ else name,
+                f"[red]{name} (unrelated)[/]" if p in lone else name,
                 sizes[p],
-                "-" if others is None else f"{others[p]:.2f}",
+                "-" if np.isnan(others[p]) else f"{others[p]:.2f}",
                 str(model.dimensions_[p]),
                 f"{noise.null[p]:.2f}",
                 f"{noise.column[p]:.2f}",
@@ -67,11 +69,6 @@ def _views_table(model: MultiViewClusterer, views: MultiView) -> Table:
     return table
 
 
-def _mean_agreement(agreement: np.ndarray) -> np.ndarray | None:
-    m = len(agreement)
-    return None if m == 1 else (agreement.sum(axis=1) - agreement.diagonal()) / (m - 1)
-
-
 def _remarks(model: MultiViewClusterer) -> Iterator[str]:
     if isinstance(model, MKCDNM):
         yield (
@@ -79,6 +76,8 @@ def _remarks(model: MultiViewClusterer) -> Iterator[str]:
             "N-noise: what the view adds to the consensus; C-noise: what it lacks of it[/]"
         )
         yield f"{str(model.certificate_).capitalize()}."
+        if model.approximation_ is not None:
+            yield from (escape(f"{note.removesuffix('.')}.") for note in model.notes_)
     elif hasattr(model, "n_iter_"):
         settled = "settled" if model.converged_ else "did not settle"
         yield f"The objective {settled} after {model.n_iter_} iterations."

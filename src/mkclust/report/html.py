@@ -1,0 +1,72 @@
+"""Small pieces of HTML, escaped where they come from data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+class Raw(str):
+    """Text that is HTML already."""
+
+
+def text(value: object) -> str:
+    """HTML as it is, everything else escaped.
+
+    >>> text("<b>"), text(Raw("<b>"))
+    ('&lt;b&gt;', '<b>')
+    """
+    return str(value) if isinstance(value, Raw) else escape(str(value))
+
+
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], numeric: Sequence[int], caption: str
+) -> Raw:
+    """A table; cells of the columns `numeric` are set flush right, the first cell is a header."""
+
+    def cell(position: int, value: object) -> str:
+        name = "th" if position == 0 else "td"
+        scope = ' scope="row"' if position == 0 else ""
+        right = ' class="number"' if position in numeric else ""
+        return f"<{name}{scope}{right}>{text(value)}</{name}>"
+
+    def heading(position: int, value: str) -> str:
+        right = ' class="number"' if position in numeric else ""
+        return f'<th scope="col"{right}>{text(value)}</th>'
+
+    top = "".join(heading(i, title) for i, title in enumerate(head))
+    body = "\n".join(
+        "<tr>" + "".join(cell(i, value) for i, value in enumerate(row)) + "</tr>" for row in rows
+    )
+    return Raw(
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
+        f"<caption>{text(caption)}</caption>"
+        f"<thead><tr>{top}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+    )
+
+
+def paragraph(value: object, style: str = "") -> Raw:
+    named = f' class="{style}"' if style else ""
+    return Raw(f"<p{named}>{text(value)}</p>")
+
+
+def chart(name: str, label: str, height: int, caption: str = "") -> Raw:
+    """A place for the script to draw in, with words for those who cannot see it."""
+    below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
+    return Raw(
+        f'<figure><div class="chart" id="chart-{name}" role="img" aria-label="{escape(label)}" '
+        f'style="height:{height}px"></div>{below}</figure>'
+    )
+
+
+def grid(name: str) -> Raw:
+    """A place for small multiples, which the script fills."""
+    return Raw(f'<div class="multiples" id="grid-{name}"></div>')
+
+
+def section(name: str, title: str, parts: Iterable[str]) -> Raw:
+    body = "\n".join(parts)
+    return Raw(
+        f'<section id="{name}" aria-labelledby="{name}-title">\n<h2 id="{name}-title">'
+        f"{text(title)}</h2>\n{body}\n</section>"
+    )

@@ -1,0 +1,320 @@
+"use strict";
+// What the page does: draws, selects, switches between light and dark.
+(() => {
+  const { data, css, colour, shape, tip } = Charts;
+  const root = document.documentElement;
+  const byId = (id) => document.getElementById(id);
+  const drawn = []; // { chart, option } of every chart
+  const panels = []; // of these, the scatter plots
+  const images = []; // { canvas, levels } of every block heat map
+  const samples = data.samples;
+  const titles = [data.blocks ? data.blocks.first : "", ...data.views.map((view) => view.name)];
+  const state = { selected: null, cluster: null, layout: data.sizes.length > 3 ? "corners" : "principal", brush: null };
+
+  function element(name, parent, text, attributes = {}) {
+    const made = parent.appendChild(document.createElement(name));
+    if (text) made.textContent = text;
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  }
+
+  // Vectors are sharp on paper; only the many marks of a scatter plot need a canvas.
+  function draw(place, option, renderer = "svg") {
+    const chart = echarts.init(place, null, { renderer });
+    const one = { chart, option };
+    chart.setOption(option());
+    new ResizeObserver(() => place.clientWidth > 40 && chart.resize()).observe(place);
+    drawn.push(one);
+    return one;
+  }
+
+  function panel(grid, position, label, height) {
+    const figure = element("figure", grid);
+    const view = position ? data.views[position - 1] : null;
+    const caption = element("figcaption", figure, titles[position]);
+    if (view && view.unrelated) element("span", caption, "unrelated", { class: "verdict unrelated" });
+    const place = element("div", figure, "", { role: "img", "aria-label": `${label}: ${titles[position]}` });
+    if (height) Object.assign(place.style, { height });
+    return place;
+  }
+
+  // Scatter plots
+
+  const points = (at) => samples[state.layout][at];
+  const point = (at, i) => [points(at)[2 * i], points(at)[2 * i + 1], i];
+  const every = samples ? samples.names.map((_, i) => i) : [];
+
+  function names(at) {
+    const mark = (x, y, c) => ({ value: [x, y], name: String(c), label: { color: colour(c) } });
+    if (state.layout === "corners") {
+      return data.sizes.map((_, c) => mark(1.13 * samples.ends[2 * c], 1.13 * samples.ends[2 * c + 1], c));
+    }
+    const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+    return data.sizes.map((_, c) => {
+      const own = every.filter((i) => samples.clusters[i] === c).map((i) => point(at, i));
+      return mark(middle(own.map((p) => p[0])), middle(own.map((p) => p[1])), c);
+    });
+  }
+
+  function series(at) {
+    const some = state.selected !== null;
+    const size = (at ? 3.5 : 5) * (every.length > 2500 ? 0.8 : 1) * (every.length < 300 ? 1.5 : 1);
+    const cluster = (value) => samples.clusters[value[2]];
+    const pale = css("--quiet");
+    const marks = { type: "scatter", symbol: (value) => shape(cluster(value)), progressive: 0 };
+    return [
+      { ...marks, id: "all", data: every.map((i) => point(at, i)), symbolSize: size,
+        itemStyle: { color: (p) => (some ? pale : colour(cluster(p.value))), opacity: some ? 0.18 : 0.75 } },
+      { ...marks, id: "lit", data: some ? [...state.selected].map((i) => point(at, i)) : [], symbolSize: size + (some && state.selected.size < 25 ? 7 : 1.5),
+        itemStyle: { color: (p) => colour(cluster(p.value)), opacity: 0.95 }, z: 3 },
+      { id: "names", type: "scatter", silent: true, symbolSize: 0.1, data: names(at), z: 5, label: { show: true,
+        formatter: "{b}", fontSize: at ? 11 : 14, fontWeight: 700, textBorderColor: css("--surface"), textBorderWidth: 3 } },
+    ];
+  }
+
+  function describe({ value }) {
+    const i = value[2];
+    const known = samples.classes ? `class ${samples.classes[i]}` : null;
+    return tip(samples.names[i], `cluster ${samples.clusters[i]}`, known);
+  }
+
+  function scatter(at) {
+    const most = 1.25 * data.unit;
+    const plain = { min: -most, max: most, show: false, type: "value" };
+    return {
+      ...Charts.base(describe), xAxis: plain, yAxis: plain, grid: { left: 2, right: 2, top: 2, bottom: 2 },
+      toolbox: { show: false },
+      brush: { toolbox: [], xAxisIndex: 0, yAxisIndex: 0, brushMode: "single", transformable: false, outOfBrush: {},
+        brushStyle: { color: css("--focus") + "22", borderColor: css("--focus"), borderWidth: 1.5 } },
+      series: series(at),
+    };
+  }
+
+  function inside([x, y], area) {
+    if (area.brushType === "rect") {
+      const [[left, right], [low, high]] = area.coordRange;
+      return x >= left && x <= right && y >= low && y <= high;
+    }
+    let odd = false;
+    const ring = area.coordRange;
+    ring.forEach(([x1, y1], j) => {
+      const [x2, y2] = ring[(j + 1) % ring.length];
+      if (y1 > y !== y2 > y && x < ((x2 - x1) * (y - y1)) / (y2 - y1) + x1) odd = !odd;
+    });
+    return odd;
+  }
+
+  function startScatter(grid, at) {
+    const place = panel(grid, at, "Scatter plot of the samples");
+    const one = draw(place, () => scatter(at), "canvas");
+    one.chart.on("click", ({ value }) => value && value.length === 3 && choose(samples.clusters[value[2]]));
+    one.chart.on("brushEnd", ({ areas }) => {
+      if (!areas.length) return;
+      select(every.filter((i) => inside(point(at, i), areas[0])), null);
+      one.chart.dispatchAction({ type: "brush", areas: [] });
+    });
+    panels.push({ ...one, at });
+  }
+
+  // Selection
+
+  function choose(cluster) {
+    if (state.cluster === cluster) return select(null, null);
+    return select(every.filter((i) => samples.clusters[i] === cluster), cluster);
+  }
+
+  function select(indices, cluster) {
+    state.selected = indices && indices.length ? new Set(indices) : null;
+    state.cluster = state.selected ? cluster : null;
+    redrawPanels();
+    paintBlocks();
+    tellSelection(indices);
+  }
+
+  function tellSelection(indices) {
+    const chosen = state.selected ? [...state.selected] : [];
+    const counts = new Map();
+    for (const i of chosen) counts.set(samples.clusters[i], (counts.get(samples.clusters[i]) || 0) + 1);
+    const parts = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 6).map(([c, size]) => `${size} in cluster ${c}`);
+    const empty = indices ? "No sample matches." : "Nothing is selected.";
+    const words = chosen.length ? `${chosen.length} of ${every.length} drawn samples selected: ${parts.join(", ")}${counts.size > 6 ? " …" : ""}.` : empty;
+    byId("selected").textContent = words;
+    byId("status").textContent = words;
+    byId("clear").disabled = !state.selected;
+    byId("names-list").textContent = chosen.length
+      ? chosen.slice(0, 500).map((i) => samples.names[i]).join(", ") + (chosen.length > 500 ? " …" : "") : empty;
+    for (const chip of byId("chips").children) {
+      chip.setAttribute("aria-pressed", String(Number(chip.dataset.cluster) === state.cluster));
+    }
+    root.dataset.selected = chosen.length;
+  }
+
+  function clear() {
+    byId("find").value = "";
+    select(null, null);
+  }
+
+  function find(text) {
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) return select(null, null);
+    const matches = (i) => samples.names[i].toLowerCase().includes(wanted)
+      || (samples.classes && samples.classes[i].toLowerCase() === wanted);
+    const exact = every.filter((i) => samples.names[i].toLowerCase() === wanted);
+    return select(exact.length ? exact : every.filter(matches), null);
+  }
+
+  // Tools
+
+  function choices(group, entries, chosen, act) {
+    for (const [value, label] of entries) {
+      const button = element("button", group, label, { type: "button", "aria-pressed": String(value === chosen), "data-value": value });
+      button.addEventListener("click", () => act(value));
+    }
+  }
+
+  function press(group, value) {
+    for (const button of group.children) button.setAttribute("aria-pressed", String(button.dataset.value === String(value)));
+  }
+
+  const words = {
+    corners: "Layout: every cluster has a corner, the same in all plots; a sample lies towards the clusters whose members it resembles. A view that knows nothing of the clusters shows one heap in the middle. This layout uses the labels; the principal plane does not.",
+    principal: "Layout: the two directions along which the samples vary most, in the consensus and in each view’s first k directions, turned to match.",
+  };
+
+  function setLayout(layout) {
+    state.layout = layout;
+    press(byId("layouts"), layout);
+    byId("layout-words").textContent = words[layout];
+    redrawPanels();
+  }
+
+  function redrawPanels() {
+    for (const { chart, at } of panels) chart.setOption({ series: series(at) });
+  }
+
+  function setBrush(kind) {
+    state.brush = state.brush === kind ? null : kind;
+    press(byId("brushes"), state.brush);
+    armBrush();
+  }
+
+  function armBrush() {
+    const brushOption = { brushType: state.brush || false, brushMode: "single" };
+    for (const { chart } of panels) chart.dispatchAction({ type: "takeGlobalCursor", key: "brush", brushOption });
+  }
+
+  function startSamples() {
+    data.sizes.forEach((size, cluster) => {
+      const chip = element("button", byId("chips"), "", { type: "button", "aria-pressed": "false", "data-cluster": cluster });
+      element("span", chip, "", { class: "dot", "data-shape": shape(cluster) });
+      chip.append(`${cluster}`);
+      chip.setAttribute("aria-label", `Cluster ${cluster}, ${size} samples`);
+      chip.addEventListener("click", () => choose(cluster));
+    });
+    choices(byId("layouts"), [["corners", "Corners"], ["principal", "Principal plane"]], state.layout, setLayout);
+    choices(byId("brushes"), [["rect", "Box"], ["polygon", "Lasso"]], null, setBrush);
+    byId("find").addEventListener("input", (event) => find(event.target.value));
+    byId("clear").addEventListener("click", clear);
+    document.addEventListener("keydown", (event) => event.key === "Escape" && clear());
+    setLayout(state.layout);
+    samples.principal.forEach((_, at) => startScatter(byId("grid-samples"), at));
+  }
+
+  // Block heat maps
+
+  function ramp() {
+    const stops = Charts.heat().map((hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+    return Array.from({ length: 256 }, (_, level) => {
+      const place = (level / 255) * (stops.length - 1);
+      const low = Math.min(stops.length - 2, Math.floor(place));
+      return stops[low].map((value, channel) => value + (place - low) * (stops[low + 1][channel] - value));
+    });
+  }
+
+  function paint({ canvas, levels }, tones) {
+    const { cells, edges } = data.blocks;
+    const [side, strip] = [320, 9];
+    const small = Object.assign(document.createElement("canvas"), { width: cells, height: cells });
+    const pixels = new ImageData(cells, cells);
+    for (let i = 0; i < levels.length; i++) pixels.data.set([...tones[levels[i]], 255], 4 * i);
+    small.getContext("2d").putImageData(pixels, 0, 0);
+    const pen = canvas.getContext("2d");
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    pen.imageSmoothingEnabled = false;
+    pen.drawImage(small, strip + 2, strip + 2, side, side);
+    data.sizes.forEach((_, c) => {
+      const [from, to] = [strip + 2 + side * edges[c], side * (edges[c + 1] - edges[c])];
+      pen.fillStyle = colour(c);
+      pen.fillRect(from, 0, to, strip);
+      pen.fillRect(0, from, strip, to);
+      if (c === state.cluster) {
+        Object.assign(pen, { strokeStyle: css("--alarm"), lineWidth: 3 });
+        pen.strokeRect(from, from, to, to);
+      }
+    });
+  }
+
+  function paintBlocks() {
+    const tones = ramp();
+    for (const image of images) paint(image, tones);
+  }
+
+  function startBlocks() {
+    data.blocks.images.forEach((text, at) => {
+      const place = panel(byId("grid-blocks"), at, "Block heat map");
+      const canvas = element("canvas", place, "", { width: 331, height: 331 });
+      images.push({ canvas, levels: Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) });
+    });
+    paintBlocks();
+  }
+
+  // Light, dark and paper
+
+  function redraw() {
+    for (const { chart, option } of drawn) {
+      chart.setOption(option(), true);
+      chart.getZr().flush(); // at once: paper does not wait
+    }
+    paintBlocks();
+    armBrush();
+  }
+
+  function setTheme(theme) {
+    root.dataset.theme = theme;
+    byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
+    byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
+    document.querySelectorAll("#chips button").forEach((chip) => {
+      chip.firstChild.style.background = colour(Number(chip.dataset.cluster));
+    });
+  }
+
+  function switchTheme(theme) {
+    setTheme(theme);
+    redraw();
+  }
+
+  function start() {
+    const preferred = matchMedia("(prefers-color-scheme: dark)");
+    root.dataset.theme = preferred.matches ? "dark" : "light";
+    for (const name of ["agreement", "noise", "weights", "clusters", "classes"]) {
+      const place = byId(`chart-${name}`);
+      if (place) draw(place, Charts[name]);
+    }
+    if (data.spectra) {
+      data.spectra.views.forEach((_, at) =>
+        draw(panel(byId("grid-spectra"), at + 1, "Eigenvalues", "190px"), () => Charts.spectrum(at)));
+    }
+    if (samples) startSamples();
+    if (data.blocks) startBlocks();
+    setTheme(root.dataset.theme);
+    byId("theme").addEventListener("click", () => switchTheme(root.dataset.theme === "dark" ? "light" : "dark"));
+    preferred.addEventListener("change", (event) => switchTheme(event.matches ? "dark" : "light"));
+    let before = null;
+    addEventListener("beforeprint", () => { before = root.dataset.theme; switchTheme("light"); });
+    addEventListener("afterprint", () => switchTheme(before));
+    root.dataset.ready = "true";
+    Charts.panels = panels; // for tests: where a sample lies on the screen
+  }
+
+  start();
+})();

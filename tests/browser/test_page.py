@@ -1,0 +1,208 @@
+"""The report of the demo in headless Chromium: what a reader sees, points at and presses."""
+
+import json
+import shutil
+
+import pytest
+
+from mkclust import MKCDNM, datasets
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="no chromium with chromedriver found"
+)
+FLAGS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--window-size=1280,900",
+)  # fmt: skip
+LIT = "return Charts.panels.map(({ chart }) => chart.getOption().series[1].data.length)"
+LIGHT = "return getComputedStyle(document.body).backgroundColor"
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    views = datasets.load_mfeat()
+    return (
+        MKCDNM(10, random_state=0)
+        .fit(views)
+        .report(tmp_path_factory.mktemp("demo") / "report.html", views)
+    )
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def browser(chromium, report):
+    """The page, freshly opened; at the end, that nothing was complained about or asked for."""
+    chromium.get("about:blank")
+    chromium.get_log("performance")
+    chromium.get(report.as_uri())
+    soon(chromium, "return document.documentElement.dataset.ready === 'true'")
+    yield chromium
+    assert chromium.get_log("browser") == []
+    events = (json.loads(entry["message"])["message"] for entry in chromium.get_log("performance"))
+    asked = [
+        e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"
+    ]
+    assert [url for url in asked if not url.startswith("data:")] == [report.as_uri()]
+
+
+def soon(browser, script):
+    """Wait until a script returns true."""
+    WebDriverWait(browser, 20).until(lambda _: browser.execute_script(script), script)
+
+
+def place_of(browser, panel, sample):
+    """Where a sample of a panel lies on the screen, scrolled into view."""
+    return browser.execute_script(
+        """
+        const [panel, sample] = arguments;
+        const { chart } = Charts.panels[panel];
+        chart.getDom().scrollIntoView({ block: "center" });
+        const point = chart.getOption().series[0].data[sample];
+        const [x, y] = chart.convertToPixel("grid", [point[0], point[1]]);
+        const box = chart.getDom().getBoundingClientRect();
+        return [box.left + x, box.top + y];
+        """,
+        panel,
+        sample,
+    )
+
+
+def move(browser, x, y):
+    actions = webdriver.ActionChains(browser, duration=0)
+    actions.w3c_actions.pointer_action.move_to_location(round(x), round(y))
+    return actions
+
+
+def press(browser, key):
+    webdriver.ActionChains(browser).send_keys(key).perform()
+
+
+def cluster_size(browser, cluster):
+    return browser.execute_script("return Charts.data.sizes[arguments[0]]", cluster)
+
+
+def test_every_chart_is_drawn(browser):
+    drawn = browser.execute_script(
+        """
+        const drawn = (canvas) => canvas.getContext("2d")
+          .getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value !== 0);
+        return [...document.querySelectorAll("main [role=img]")].map((chart) =>
+          [...chart.querySelectorAll("canvas")].some(drawn)
+          || chart.querySelectorAll("svg path").length > 5);
+        """
+    )
+    assert len(drawn) == 4 + 6 + 7 + 7 and all(drawn)
+
+
+def test_hovering_names_the_sample(browser):
+    for panel in (0, 3):
+        move(browser, *place_of(browser, panel, 700)).perform()
+        tips = browser.find_elements("class name", "tip")
+        shown = [tip.text for tip in tips if tip.is_displayed()]
+        assert len(shown) == 1
+        name, cluster, known = shown[0].split("\n")
+        data = browser.execute_script("return Charts.data.samples")
+        at = data["names"].index(name)
+        assert cluster == f"cluster {data['clusters'][at]}"
+        assert known == f"class {data['classes'][at]}"
+
+
+def test_a_cluster_lights_up_in_all_views(browser):
+    chips = browser.find_elements("css selector", "#chips button")
+    assert len(chips) == 10
+    browser.execute_script("arguments[0].focus()", chips[3])
+    press(browser, "\ue007")  # Enter
+    assert browser.execute_script(LIT) == [cluster_size(browser, 3)] * 7
+    assert chips[3].get_attribute("aria-pressed") == "true"
+    assert "in cluster 3" in browser.find_element("id", "selected").text
+    outline = browser.execute_script("return getComputedStyle(arguments[0]).outlineStyle", chips[3])
+    assert outline == "solid"
+    press(browser, "\ue00c")  # Escape
+    assert browser.execute_script(LIT) == [0] * 7
+    assert chips[3].get_attribute("aria-pressed") == "false"
+
+
+def test_clicking_a_sample_lights_up_its_cluster(browser):
+    move(browser, *place_of(browser, 2, 1200)).click().perform()
+    lit = browser.execute_script(LIT)
+    assert len(set(lit)) == 1 and lit[0] in browser.execute_script("return Charts.data.sizes")
+
+
+@pytest.mark.parametrize("tool", ["Box", "Lasso"])
+def test_drawing_selects_the_same_samples_everywhere(browser, tool):
+    browser.find_element("xpath", f"//button[text()='{tool}']").click()
+    x, y = place_of(browser, 1, 0)
+    actions = move(browser, x - 40, y - 40)
+    actions.w3c_actions.pointer_action.pointer_down()
+    for right, down in ((40, -40), (40, 40), (-40, 40) if tool == "Lasso" else (40, 40)):
+        actions.w3c_actions.pointer_action.move_to_location(round(x + right), round(y + down))
+    actions.w3c_actions.pointer_action.pointer_up()
+    actions.perform()
+    lit = browser.execute_script(LIT)
+    assert len(set(lit)) == 1 and 0 < lit[0] < 2000
+    firsts = browser.execute_script(LIT.replace(".length", ".map((point) => point[2])"))
+    assert 0 in firsts[0] and all(samples == firsts[0] for samples in firsts)
+
+
+def test_samples_are_found_by_name(browser):
+    browser.find_element("id", "find").send_keys("1234")
+    assert browser.execute_script(LIT) == [1] * 7
+    browser.find_element("id", "clear").click()
+    assert browser.execute_script(LIT) == [0] * 7
+
+
+def test_the_layout_can_be_changed(browser):
+    before = place_of(browser, 0, 5)
+    browser.find_element("xpath", "//button[text()='Principal plane']").click()
+    assert place_of(browser, 0, 5) != before
+
+
+def test_light_and_dark(browser):
+    before = browser.execute_script(LIGHT)
+    button = browser.find_element("id", "theme")
+    button.click()
+    assert browser.execute_script(LIGHT) != before
+    assert button.get_attribute("aria-pressed") == "true"
+    button.click()
+    assert browser.execute_script(LIGHT) == before
+
+
+def test_the_readers_preference_for_dark_is_followed(browser):
+    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
+    soon(browser, "return document.documentElement.dataset.theme === 'dark'")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    soon(browser, "return document.documentElement.dataset.theme === 'light'")
+
+
+def test_a_narrow_screen_has_one_column_and_no_sideways_scrolling(browser):
+    narrow = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
+    wide, lefts = browser.execute_script(
+        """
+        const boxes = [...document.querySelectorAll(".multiples figure")];
+        return [document.documentElement.scrollWidth,
+                [...new Set(boxes.map((box) => Math.round(box.getBoundingClientRect().left)))]];
+        """
+    )
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert wide == 390 and len(lefts) == 1
