@@ -21,6 +21,7 @@ from mkclust import MKCDNM
 from mkclust.progress import listening
 
 COMPONENTS = 100
+ALLOCATOR = {"MALLOC_TRIM_THRESHOLD_": "268435456", "MALLOC_MMAP_THRESHOLD_": "67108864"}
 
 
 def fitted(folder: Path, **settings: object) -> tuple[MKCDNM, float]:
@@ -32,6 +33,7 @@ def fitted(folder: Path, **settings: object) -> tuple[MKCDNM, float]:
 
 def main() -> None:
     warnings.simplefilter("ignore")
+    os.environ |= ALLOCATOR
     n = int(float(sys.argv[1])) if len(sys.argv) > 1 else 1_000_000
     with tempfile.TemporaryDirectory(prefix="mkclust-dask-") as name:
         folder = Path(name)

@@ -18,7 +18,7 @@ from mkclust.noise import Noise
 from mkclust.report import layout, write_report
 from mkclust.report.groups import class_table, silhouettes
 from mkclust.report.page import ECHARTS
-from mkclust.trust import beyond_chance, mean_agreement, ranking, unrelated
+from mkclust.trust import ranking
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&'\"<!--"
 
@@ -215,19 +215,6 @@ def test_warnings_are_shown_or_read_off_the_model(views, tmp_path):
     model.__dict__.pop("notes_", None)
     assert "could not be reached" in Page(model.report(tmp_path / "a.html")).text
     assert "Mind the gap" in Page(model.report(tmp_path / "b.html", notes=["Mind the gap"])).text
-
-
-def test_unrelated_views_are_those_at_chance_level():
-    rng = np.random.default_rng(0)
-    n, k, m = 400, 5, 6
-    bases = [np.linalg.qr(rng.standard_normal((n, k)))[0] for _ in range(m)]
-    S = np.array([[np.sum((a.T @ b) ** 2) for b in bases] for a in bases])
-    agreement = (S - k**2 / n) / (k - k**2 / n)
-    assert not np.triu(beyond_chance(agreement, n), 1).any()
-    model = fitted_to_heads(n, k, m)
-    model.agreement_ = agreement
-    assert unrelated(model) == list(range(m))
-    np.testing.assert_allclose(mean_agreement(np.ones((3, 3))), 1.0)
 
 
 def test_blocks_are_means_of_all_pairs():

@@ -25,6 +25,7 @@ from .noise import dual_noise, dual_noise_of
 from .overlap import Overlap, overlap
 from .spectrum import Spectra
 from .staircase import Staircases, relaxed_staircases, shortfall, staircases
+from .trust import lone_views
 from .views import MultiView
 
 SOLVERS = ("authors", "paper", "exact")
@@ -160,7 +161,7 @@ class MKCDNM(MultiViewClusterer):
         found, stairs, chosen = self._select(spectra, k, threshold, limit)
         result = consensus(spectra, chosen.d, k, found)
         _warn_if_degenerate(result.rank, k)
-        self._store(chosen, stairs, found.agreement(k), kernels.names)
+        self._store(chosen, stairs, found, kernels.names)
         self.noise_ = dual_noise(result.H, spectra, chosen.d)
         self.singular_values_ = result.singular_values
         self._evidence = evidence(spectra, k)
@@ -175,7 +176,7 @@ class MKCDNM(MultiViewClusterer):
             found, stairs, chosen = self._select(spectra, k, threshold, limit)
             result = coefficients(chosen.d, k, found)
             _warn_if_degenerate(result.rank, k)
-            self._store(chosen, stairs, found.agreement(k), rows.names)
+            self._store(chosen, stairs, found, rows.names)
             self.noise_ = dual_noise_of(result.W, chosen.d, found)
             self.singular_values_ = np.pad(result.singular_values, (0, k - result.rank))
             run.embed(spectra.weights(chosen.d, result.W))
@@ -245,7 +246,7 @@ class MKCDNM(MultiViewClusterer):
         return stairs
 
     def _store(
-        self, chosen: Dimensions, stairs: Staircases, agreement: np.ndarray, names: tuple[str, ...]
+        self, chosen: Dimensions, stairs: Staircases, found: Overlap, names: tuple[str, ...]
     ) -> None:
         self.dimensions_ = chosen.d
         self.certificate_ = chosen.certificate
@@ -253,9 +254,10 @@ class MKCDNM(MultiViewClusterer):
         self.lower_bound_ = chosen.certificate.lower_bound
         self.history_ = chosen.history
         self.n_iter_ = max(1, len(chosen.history))
-        self.agreement_ = agreement
+        self.agreement_ = found.agreement(int(self.n_clusters))
         self.threshold_ = stairs.threshold
-        self.unrelated_views_ = [names[p] for p in stairs.unrelated()]
+        lone = {*stairs.unrelated(), *lone_views(self.agreement_, found.n_samples)}
+        self.unrelated_views_ = [names[p] for p in sorted(lone)]
 
     def _checked_approximation(self, views: MultiView | Rows) -> str | None:
         asked = None if self.approximation in (None, "none") else self.approximation

@@ -35,18 +35,20 @@ def beyond_chance(agreement: np.ndarray, n_samples: int) -> np.ndarray:
     return np.asarray(agreement > max(FAINT, DEVIATIONS * spread))
 
 
+def lone_views(agreement: np.ndarray, n_samples: int) -> list[int]:
+    """Views that agree with no other beyond chance, by position; none for a single view.
+
+    >>> lone_views(np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.01], [0.0, 0.01, 1.0]]), 1000)
+    [2]
+    """
+    related = beyond_chance(agreement, n_samples) & ~np.eye(len(agreement), dtype=bool)
+    return [p for p in range(len(agreement)) if len(agreement) > 1 and not related[p].any()]
+
+
 def unrelated(model: Any) -> list[int]:
-    """Views that agree with no other beyond chance, by position; none for a single view."""
-    agreement = getattr(model, "agreement_", None)
-    if agreement is None or len(agreement) < 2:
-        return []
-    related = beyond_chance(agreement, len(model.labels_))
-    named = set(model.unrelated_views_)
-    return [
-        p
-        for p, name in enumerate(model.view_names_in_)
-        if name in named or not np.delete(related[p], p).any()
-    ]
+    """Positions of the views a fitted model calls unrelated."""
+    named = set(getattr(model, "unrelated_views_", ()))
+    return [p for p, name in enumerate(model.view_names_in_) if name in named]
 
 
 def ranking(model: Any) -> np.ndarray:
