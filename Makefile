@@ -31,7 +31,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 bench: $(VENV)/installed-dev
-	$(BIN)/python benchmarks/speed.py $(ARGS)
+	$(ONE_THREAD) $(BIN)/python benchmarks/speed.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) mkclust-demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,7 +15,7 @@ class Shape:
     m: int
     k: int
     published: dict[str, float]  # the paper's run time, seconds
-    time_limit: float = 900.0
+    time_limit: float = 300.0
 
 
 def _published(ours, akkm, lfmkc, hmkc):

@@ -248,8 +248,7 @@ def main(chosen):
             lines.append(line)
         seconds = time.perf_counter() - began
         lines += ["", f"(load {os.getloadavg()[0]:.1f}, {seconds:.0f} s)", ""]
-    if not chosen:
-        (HERE / "RESULTS.md").write_text("\n".join(lines))
+    (HERE / "RESULTS.md").write_text("\n".join(lines))
 
 
 if __name__ == "__main__":
