@@ -1,9 +1,15 @@
-"""Where test data are: committed beside the tests, or in folders named by the environment."""
+"""Where test data are, and how property-based tests draw their examples."""
 
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same commit gives the same verdict; HYPOTHESIS_PROFILE=explore draws new examples each time.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def _folder(variable: str, content: str) -> Path:

@@ -13,9 +13,10 @@ from mkclust.compared.simplex import project_rows, simplex_qp
 def violation(Q: np.ndarray, c: np.ndarray, x: np.ndarray) -> float:
     """By how much x misses the optimality conditions, relative to the data.
 
-    On the simplex x is optimal when no coordinate's slope is below the mean slope under x.
+    On the simplex x is optimal when no coordinate's slope is below the mean slope under x. A
+    constant in c changes no slope relative to another, but would drown them in its rounding.
     """
-    slope = Q @ x + c
+    slope = Q @ x + (c - c.min())
     scale = max(np.abs(Q).max(), np.ptp(c), np.finfo(float).tiny)
     return float(slope @ x - slope.min()) / scale
 
