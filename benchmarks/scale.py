@@ -6,8 +6,8 @@ temporary folder, runs each method in a process of its own, and writes benchmark
     python benchmarks/scale.py                   # 1e5 and 1e6
     python benchmarks/scale.py 1e5 1e6 1e7 --components 100
 
-The alternatives run with their own defaults (one k-means++ start, three for MiniBatchKMeans); MKC-DNM
-with its ten starts on a sample.
+The alternatives run with their own defaults (one k-means++ start, three for MiniBatchKMeans);
+MKC-DNM with its ten starts on a sample.
 
 Sizes measured earlier are kept in SCALE.json and shown beside the new ones.
 """
