@@ -47,7 +47,7 @@ def test_cluster_finds_planted_clusters_and_writes_everything(run, planted, tmp_
     assert "gt" in out and "ACC" in out
     folder = tmp_path / "results"
     assert {path.name for path in folder.iterdir()} == {
-        "labels.csv", "embedding.npz", "result.json", "report.html",
+        "labels.csv", "embedding.npz", "result.json", "report.html", "stability.csv",
     }  # fmt: skip
     result = json.loads((folder / "result.json").read_text())
     rows = (folder / "labels.csv").read_text().splitlines()

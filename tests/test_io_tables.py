@@ -195,15 +195,32 @@ def test_folder_is_lined_up_by_sample_names(folder):
         assert note in views.notes
 
 
-def test_missing_samples_are_named(folder):
-    path = folder(a="id,x\ns1,1\ns2,2\n", b="id,x\ns1,1\n")
-    with pytest.raises(FileFormatError, match=r"b\.csv lacks 1 samples: 's2'$"):
+def test_files_of_different_samples_are_joined_by_name(folder):
+    path = folder(a="id,x,kind\ns1,1,p\ns2,2,q\n", b="id,x,kind\ns3,7,p\ns2,8,q\n")
+    views = read(path, labels="kind")
+    assert views.index.tolist() == ["s1", "s2", "s3"]
+    assert views.present.tolist() == [[True, False], [True, True], [False, True]]
+    np.testing.assert_array_equal(views["b"].ravel(), [np.nan, 8, 7])
+    assert views.labels.tolist() == ["p", "q", "p"]
+    assert "View 'a' lacks 1 sample: 's3'." in views.notes
+    assert "View 'b' lacks 1 sample: 's1'." in views.notes
+
+
+def test_joined_files_must_agree_on_labels_and_have_them_all(folder):
+    path = folder(a="id,x,kind\ns1,1,p\ns2,2,q\n", b="id,x,kind\ns3,7,p\ns2,8,p\n")
+    with pytest.raises(FileFormatError, match="different labels"):
+        read(path, labels="kind")
+    path = folder(b="id,x\ns3,7\ns2,8\n")
+    with pytest.raises(FileFormatError, match="no file has the label of sample 's3'"):
+        read(path, labels="kind")
+
+
+def test_files_without_a_sample_in_common_are_refused(folder):
+    path = folder(a="id,x\ns1,1\ns2,2\n", b="id,x\nt1,1\nt2,1\n")
+    with pytest.raises(FileFormatError, match=r"a\.csv has no sample in common.*transpose=True"):
         read(path)
-    path = folder(b="id,x\ns2,1\ns1,1\nextra,1\n")
-    with pytest.raises(FileFormatError, match=r"a\.csv lacks 1 samples: 'extra'"):
-        read(path)
-    path = folder(b="id,x\nt1,1\nt2,1\n")
-    with pytest.raises(FileFormatError, match=r"lacks 2 samples.*pass transpose=True"):
+    path = folder(b="id,x\ns1,1\n", c="x\n1\n2\n")
+    with pytest.raises(FileFormatError, match=r"b\.csv has other samples.*c\.csv has no sample"):
         read(path)
 
 

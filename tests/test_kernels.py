@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mkclust.centring import centred_and_normalised
 from mkclust.errors import InputError
 from mkclust.graphs import neighbour_graph, self_tuning_graph
 from mkclust.kernels import (
     KERNELS,
     KernelBank,
     KernelRecipe,
-    centred_and_normalised,
     cosine,
     gaussian,
     linear,

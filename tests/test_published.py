@@ -5,7 +5,7 @@ import pytest
 import scipy.io
 
 from mkclust import MKCDNM, metrics
-from mkclust.kernels import centred_and_normalised
+from mkclust.centring import centred_and_normalised
 from mkclust.labels import kmeans_labels
 from planted import projector, trace_of
 

@@ -10,12 +10,13 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from mkclust import METHODS, MKCDNM, MultiView, datasets
+from mkclust import METHODS, MKCDNM, MultiView, choose_k, datasets
+from mkclust.blocks.rows import Rows
 from mkclust.dimensions import Certificate, Round
 from mkclust.errors import InputError, MkclustWarning
 from mkclust.evidence import Evidence
 from mkclust.noise import Noise
-from mkclust.report import layout, write_report
+from mkclust.report import layout, pageable, write_report
 from mkclust.report.groups import class_table, silhouettes
 from mkclust.report.page import ECHARTS
 from mkclust.trust import ranking
@@ -105,8 +106,67 @@ def test_the_page_says_it_in_words(page, model):
     assert str(model.certificate_)[1:] in page.text
     assert "MKCDNM(n_clusters=3, random_state=0).fit(views)" in page.text
     assert "NMI (max)" in page.text and "100.0 % of the samples" in page.text
+    heading = page.text.split("Summary", 1)[1]
     assert page.text.count("noise1 agrees with no other view beyond chance") == 2
+    assert "Summary noise1 agrees with no other view beyond chance. MKC-DNM sorted" in page.text
+    assert heading.index("noise1 agrees") < heading.index("MKC-DNM sorted")
     assert any(a.get("role") == "alert" for _, a in page.elements)
+
+
+@pytest.fixture(scope="module")
+def answers(model, views):
+    choice = choose_k(views, (2, 4), n_splits=1)
+    return [choice, model.stability(views, n_splits=2), model.view_influence(views)]
+
+
+@pytest.fixture(scope="module")
+def answered(model, views, answers, tmp_path_factory):
+    return Page(model.report(tmp_path_factory.mktemp("page") / "full.html", views, answers=answers))
+
+
+def test_answers_have_their_sections(answered, answers):
+    choice, stable, influence = answers
+    names = [
+        "summary", "choice", "views", "samples", "blocks", "clusters", "stability", "classes",
+        "proof", "details",
+    ]  # fmt: skip
+    assert [a["id"] for tag, a in answered.elements if tag == "section"] == names
+    assert len(set(answered.ids())) == len(answered.ids())
+    assert f"{choice}." in answered.text and str(influence) in answered.text
+    assert str(stable)[1:] in answered.text
+    assert answered.data["choice"]["chosen"] == choice.k
+    assert answered.data["choice"]["ks"] == [2, 3, 4]
+    assert max(answered.data["choice"]["lines"]["score"]) == 1
+    np.testing.assert_allclose(answered.data["stability"]["clusters"], stable.clusters, atol=1e-3)
+
+
+def test_the_alarm_says_what_leaving_out_changes(answered, answers):
+    left = answers[2].without_unrelated
+    assert f"then keep {left.kept} directions instead of {left.kept_before}" in answered.text
+
+
+def test_samples_that_flip_are_listed_by_name(tmp_path):
+    rng = np.random.default_rng(0)
+    noise = MultiView(
+        [rng.standard_normal((60, 4)) for _ in range(2)], index=[f"p{i}" for i in range(60)]
+    )
+    model = MKCDNM(3, random_state=0).fit(noise)
+    stable = model.stability(noise, n_splits=2)
+    page = Page(model.report(tmp_path / "flips.html", noise, answers=[stable]))
+    assert stable.flips and f"{len(stable.flips)} of 60 samples flip" in page.text
+    assert str(stable.flips[0].sample) in page.text.split("The least stable first")[1]
+    assert sum(page.data["stability"]["flips"]) == len(stable.flips)
+
+
+def test_what_is_no_answer_is_refused(model, views, tmp_path):
+    with pytest.raises(InputError, match="not int"):
+        model.report(tmp_path / "out.html", views, answers=[3])
+
+
+def test_a_page_for_another_number_than_recommended_says_so(views, answers, tmp_path):
+    model = MKCDNM(2, random_state=0).fit(views)
+    page = Page(model.report(tmp_path / "two.html", views, answers=answers[:1]))
+    assert "The clusters on this page are 2, not 3." in page.text
 
 
 def test_the_charts_have_their_data(page, model):
@@ -206,6 +266,32 @@ def test_other_data_than_the_models_are_refused(model, views, tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         MKCDNM(3).report(tmp_path / "out.html")
     assert not list(tmp_path.iterdir())
+
+
+def test_data_in_parts_have_a_page_without_pictures_of_views(tmp_path):
+    views = datasets.make_views(300, 3, 2, noise=0.5, random_state=0)
+    rows = Rows(views)
+    model = MKCDNM(3, approximation="nystroem", n_components=60, random_state=0).fit(rows)
+    assert pageable(model, rows) and pageable(model, views)
+    page = Page(model.report(tmp_path / "rows.html", rows))
+    assert len(page.data["samples"]["principal"]) == 1 and page.data["spectra"] is None
+    assert page.data["classes"] is not None and "What is proven" in page.text
+    model.embedding_ = None
+    assert not pageable(model, rows)
+
+
+def test_views_that_share_too_few_samples_have_no_agreement(tmp_path):
+    views = datasets.make_views(80, 2, 3, noise=0.3, random_state=0)
+    tables = [np.array(view) for view in views.views]
+    tables[0][:40], tables[1][40:] = np.nan, np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MkclustWarning)
+        model = MKCDNM(2, random_state=0).fit(tables)
+    page = Page(model.report(tmp_path / "gaps.html"))
+    found = np.array(page.data["agreement"], dtype=float)
+    assert np.isnan(found).sum() == 2 and np.isnan(model.agreement_).sum() == 2
+    with pytest.raises(InputError, match="absent from some views"):
+        model.stability(tables)
 
 
 def test_warnings_are_shown_or_read_off_the_model(views, tmp_path):

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
+from .missing import completed_partition
 from .overlap import Overlap
 from .progress import step
-from .spectrum import Spectrum, with_fixed_signs
+from .spectrum import Spectrum, covered, with_fixed_signs
 
 ORTHONORMAL = 1e-10  # how far H*'H* may be from the identity before the thin SVD takes over
 SHARED = 1e-12  # relative; a direction of smaller singular value squared is rounding
@@ -65,7 +66,8 @@ def consensus(
     H* are the k leading left singular vectors of $U = [U_1 \ldots U_m]$, taken through
     $G = U^TU$ (known from the overlaps): $H = UW\Lambda^{-1/2}$. O(n k sum(d)), no n x n matrix.
     Squaring the condition can cost orthonormality, so it is checked, and a thin SVD of U
-    replaces the short cut where it is poor.
+    replaces the short cut where it is poor. Where views lack samples, `completed_partition`
+    finds H* from what is there.
 
     >>> from mkclust.overlap import overlap
     >>> V = Spectrum(np.eye(4)[:, :2], np.ones(2), True)
@@ -73,6 +75,9 @@ def consensus(
     >>> found.H.ravel(), found.singular_values.round(6)
     (array([1., 0., 0., 0.]), array([1.414214]))
     """
+    present = covered(spectra)
+    if present is not None:
+        return _of_incomplete(spectra, dimensions, k, present)
     step("consensus")
     found = coefficients(dimensions, k, overlap)
     values, rank = found.singular_values, found.rank
@@ -82,6 +87,16 @@ def consensus(
     if np.abs(H.T @ H - np.eye(rank)).max() > ORTHONORMAL:
         H, values = _thin_svd(spectra, dimensions, rank)
     return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - rank)))
+
+
+def _of_incomplete(
+    spectra: Sequence[Spectrum],
+    dimensions: Sequence[int] | np.ndarray,
+    k: int,
+    present: np.ndarray,
+) -> Consensus:
+    H, values = completed_partition(spectra, dimensions, k, present)
+    return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - len(values))))
 
 
 def _thin_svd(

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from collections.abc import Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from .approximation import Approximation, fits_in_memory
 from .blocks.distributed import engine_for
 from .blocks.rows import Rows, stored_rows
 from .consensus import coefficients, consensus
-from .dimensions import Dimensions, choose_dimensions, reach
-from .errors import DegenerateWarning, InfeasibleError, InfeasibleWarning, InputError
+from .errors import DegenerateWarning, InputError, MissingRowsWarning
 from .estimator import MultiViewClusterer
 from .evidence import evidence
 from .features import EXPLICIT
+from .influence import ViewInfluence, influence_of
 from .kernels import KernelBank
-from .large import FeatureSpectra, LargeRun
+from .large import LargeRun
+from .missing import check_presence, require_complete
+from .new_samples import NewSamples
 from .noise import dual_noise, dual_noise_of
-from .overlap import Overlap, overlap
-from .spectrum import Spectra
-from .staircase import Staircases, relaxed_staircases, shortfall, staircases
-from .trust import lone_views
+from .projection import projection
+from .selection import Goal, Selection, select
+from .sharing import spectra_of
+from .stability import SPLITS, Stability, stability_of
+from .trust import lone_in
 from .views import MultiView
 
-SOLVERS = ("authors", "paper", "exact")
 APPROXIMATIONS = ("auto", "nystroem", "fourier")
 
 
-class MKCDNM(MultiViewClusterer):
+class MKCDNM(NewSamples, MultiViewClusterer):
     r"""Multiple kernel clustering with dual noise minimization: no parameter beyond k.
 
     $$\min_d \sum_p d_p \quad \text{s.t.} \quad \|U_p^TU_q\|_F^2 \ge k \;\; \forall p, q$$
@@ -73,6 +77,7 @@ class MKCDNM(MultiViewClusterer):
     ----------
     labels_ : (n,) int array
     embedding_ : (n, k) array, H*
+    cluster_centers_ : (k, k) array, of the embedding's rows scaled to length one
     singular_values_ : (k,) array, of all kept directions side by side
     dimensions_ : (m,) int array, d
     objective_, lower_bound_ : int, the sum of d and what it cannot be below
@@ -82,6 +87,8 @@ class MKCDNM(MultiViewClusterer):
     history_ : tuple of Round (penalty M, d, d_hat, objective)
     threshold_ : float, the overlap asked in the end
     unrelated_views_ : list of names of views that agree with no other beyond chance
+    presence_ : (n, m) booleans, which samples each view holds; None where nothing is missing
+    support_ : (n,) int array, in how many views each sample is; None where nothing is missing
     approximation_ : str or None, how kernels were approximated
     notes_ : tuple of str, what was decided on the way: the route, relaxed constraints
     n_iter_, view_names_in_, n_features_in_
@@ -108,6 +115,7 @@ class MKCDNM(MultiViewClusterer):
         "J. Zhang et al., Multiple Kernel Clustering with Dual Noise Minimization, "
         "ACM Multimedia 2022"
     )
+    takes_missing_rows = True
 
     def __init__(
         self,
@@ -133,6 +141,18 @@ class MKCDNM(MultiViewClusterer):
         self.work = work
         self.dask = dask
 
+    def stability(
+        self, views: Any, *, n_splits: int = SPLITS, random_state: int = 0
+    ) -> Stability:
+        """Which clusters and samples halves of the data would keep; `views` as fitted."""
+        check_is_fitted(self, "labels_")
+        return stability_of(self, views, n_splits=n_splits, random_state=random_state)
+
+    def view_influence(self, views: Any) -> ViewInfluence:
+        """The answer with each view left out, and the views that are noise; `views` as fitted."""
+        check_is_fitted(self, "labels_")
+        return influence_of(self, views)
+
     def _checked_views(self, X: Any) -> Any:
         rows = stored_rows(X)
         if rows is None:
@@ -145,44 +165,61 @@ class MKCDNM(MultiViewClusterer):
         method = self._checked_approximation(views)
         self.approximation_ = method
         self.notes_: tuple[str, ...] = ()
+        self.presence_: np.ndarray | None = None
+        self.support_: np.ndarray | None = None
         for name in ("_evidence", "embedding_", "n_components_", "stage_seconds_"):
             self.__dict__.pop(name, None)  # of an earlier fit on the other route
         if method is None:
-            super()._fit_views(views.in_memory() if isinstance(views, Rows) else views)
+            self._fit_in_memory(views.in_memory() if isinstance(views, Rows) else views)
             return
+        if isinstance(views, MultiView):
+            require_complete(views, f"MKC-DNM with kernels approximated by {method!r}")
         k = self._checked_k(views)
         self._check_kmeans()
         self.view_names_in_ = np.array(views.names, dtype=object)
         self._solve_rows(views if isinstance(views, Rows) else Rows(views), method, k)
 
+    def _fit_in_memory(self, views: MultiView) -> None:
+        notes = check_presence(views, self._checked_k(views))
+        self.presence_ = views.present
+        self.support_ = None if views.present is None else views.present.sum(axis=1)
+        super()._fit_views(views)
+        self.notes_ = (*notes, *self.notes_)
+        if notes:
+            warnings.warn(" ".join(notes), MissingRowsWarning, stacklevel=4)
+
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        threshold, limit = self._checked_settings(k, kernels.n_samples)
-        spectra = Spectra(kernels, kernels.names, at_once=kernels.at_once)
-        found, stairs, chosen = self._select(spectra, k, threshold, limit)
-        result = consensus(spectra, chosen.d, k, found)
+        goal = self._goal(k, kernels.n_samples)
+        spectra = spectra_of(kernels)
+        found = select(spectra, goal)
+        result = consensus(spectra, found.d, k, found.overlap)
         _warn_if_degenerate(result.rank, k)
-        self._store(chosen, stairs, found, kernels.names)
-        self.noise_ = dual_noise(result.H, spectra, chosen.d)
+        heads = [spectra[p].vectors[:, : 2 * k] for p in range(len(kernels))]
+        self._store(found, kernels.names, heads)
+        self.noise_ = dual_noise(result.H, spectra, found.d)
         self.singular_values_ = result.singular_values
         self._evidence = evidence(spectra, k)
+        self._projection = projection(kernels, spectra, found.d, result.H)
         self._label(result.H, k)
 
     def _solve_rows(self, rows: Rows, method: str, k: int) -> None:
         """The same stages over explicit features: nothing of n rows but H* and the labels."""
-        threshold, limit = self._checked_settings(k, len(rows))
+        goal = self._goal(k, len(rows))
         with engine_for(self.dask) as engine:
             run = LargeRun(rows, self._features_wanted(rows, method, k), engine, self.work)
             spectra = run.spectra()
-            found, stairs, chosen = self._select(spectra, k, threshold, limit)
-            result = coefficients(chosen.d, k, found)
+            found = select(spectra, goal)
+            result = coefficients(found.d, k, found.overlap)
             _warn_if_degenerate(result.rank, k)
-            self._store(chosen, stairs, found, rows.names)
-            self.noise_ = dual_noise_of(result.W, chosen.d, found)
+            self._store(found, rows.names)
+            self.noise_ = dual_noise_of(result.W, found.d, found.overlap)
             self.singular_values_ = np.pad(result.singular_values, (0, k - result.rank))
-            run.embed(spectra.weights(chosen.d, result.W))
+            weights = spectra.weights(found.d, result.W)
+            run.embed(weights)
             clusters = run.cluster(k, self.n_init)
             embedding: Any = run.embedding()
-        self.labels_ = clusters.labels
+        self.labels_, self.cluster_centers_ = clusters.labels, clusters.centres
+        self._projection = run.projection(weights)
         if embedding is not None:
             self.embedding_ = embedding
         self.n_components_ = np.diff(run.features.starts)
@@ -205,58 +242,22 @@ class MKCDNM(MultiViewClusterer):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31))
 
-    def _select(
-        self, spectra: Spectra | FeatureSpectra, k: int, threshold: float, limit: int
-    ) -> tuple[Overlap, Staircases, Dimensions]:
-        """Enough directions, the constraints they must meet, and the dimensions that meet them."""
-        found = _enough_overlap(spectra, k, threshold, limit)
-        stairs = self._staircases(found, k, threshold, spectra)
-        chosen = self._dimensions(stairs, k, found, spectra)
-        if self.solver == "exact" and (more := _worth_growing(chosen, stairs, limit)):
-            spectra.grow(more)
-            found = _overlap(spectra)
-            stairs = self._staircases(found, k, threshold, spectra)
-            chosen = self._dimensions(stairs, k, found, spectra)
-        return found, stairs, chosen
-
-    def _dimensions(
-        self, stairs: Staircases, k: int, found: Overlap, spectra: Spectra | FeatureSpectra
-    ) -> Dimensions:
-        preference = found.reproduced(k) if self.solver == "exact" else None
-        return choose_dimensions(stairs, k, self.solver, spectra.horizon, preference)
-
-    def _staircases(
-        self, found: Overlap, k: int, threshold: float, spectra: Spectra | FeatureSpectra
-    ) -> Staircases:
-        missing = shortfall(found, threshold)
-        if not missing:
-            return staircases(found, k, threshold)
-        problem = _shortfall_in_words(missing, found, threshold, spectra.names)
-        if self.on_infeasible == "raise":
-            raise InfeasibleError(
-                f'{problem} Drop a view, lower the threshold (such as "k-1"), or pass '
-                'on_infeasible="relax"'
-            )
-        stairs = relaxed_staircases(found, k, threshold)
-        answer = _relaxation_in_words(stairs, len(found.pairs()), spectra.names)
-        self.notes_ = (f"{problem} {answer}",)
-        # At large n relaxed constraints are the rule: a warning is for what the user should mend.
-        if isinstance(spectra, Spectra) or stairs.unrelated():
-            warnings.warn(f"{problem} {answer}", InfeasibleWarning, stacklevel=4)
-        return stairs
-
     def _store(
-        self, chosen: Dimensions, stairs: Staircases, found: Overlap, names: tuple[str, ...]
+        self,
+        found: Selection,
+        names: tuple[str, ...],
+        heads: Sequence[np.ndarray] | None = None,
     ) -> None:
-        self.dimensions_ = chosen.d
-        self.certificate_ = chosen.certificate
-        self.objective_ = chosen.certificate.objective
-        self.lower_bound_ = chosen.certificate.lower_bound
-        self.history_ = chosen.history
-        self.n_iter_ = max(1, len(chosen.history))
-        self.agreement_ = found.agreement(int(self.n_clusters))
-        self.threshold_ = stairs.threshold
-        lone = {*stairs.unrelated(), *lone_views(self.agreement_, found.n_samples)}
+        proof = found.dimensions.certificate
+        self.dimensions_ = found.d
+        self.certificate_ = proof
+        self.objective_, self.lower_bound_ = proof.objective, proof.lower_bound
+        self.history_ = found.dimensions.history
+        self.n_iter_ = max(1, len(self.history_))
+        self.agreement_ = found.overlap.agreement(int(self.n_clusters))
+        self.threshold_ = found.stairs.threshold
+        self.notes_ = found.notes
+        lone = {*found.stairs.unrelated(), *lone_in(found.overlap, int(self.n_clusters), heads)}
         self.unrelated_views_ = [names[p] for p in sorted(lone)]
 
     def _checked_approximation(self, views: MultiView | Rows) -> str | None:
@@ -271,30 +272,11 @@ class MKCDNM(MultiViewClusterer):
         explicit = bool(kernels) and all(kernel in EXPLICIT for kernel in map(str, kernels))
         return "nystroem" if explicit and not fits_in_memory(len(views)) else None
 
-    def _checked_settings(self, k: int, n: int) -> tuple[float, int]:
-        if self.solver not in SOLVERS:
-            raise InputError(f"solver must be one of {', '.join(SOLVERS)}, got {self.solver!r}")
-        if self.on_infeasible not in ("relax", "raise"):
-            raise InputError(
-                f'on_infeasible must be "relax" or "raise", got {self.on_infeasible!r}'
-            )
-        threshold = {"k": k, "k-1": k - 1}.get(str(self.threshold), self.threshold)
-        if not _is_number(threshold) or not 0 <= threshold < np.inf:
-            raise InputError(f'threshold must be "k", "k-1" or a number, got {self.threshold!r}')
-        most = self.max_dimension
-        if most is not None and (not isinstance(most, Integral) or most < k):
-            raise InputError(f"max_dimension must be a whole number from {k} (k) on, got {most!r}")
-        # Two unrelated views of D directions share D^2/n: twice sqrt(kn) is k with room to spare.
-        enough = most or max(25 * k, int(np.ceil(2 * np.sqrt(k * n))))
-        return float(threshold), min(n, enough)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _overlap(spectra: Spectra | FeatureSpectra) -> Overlap:
-    return spectra.overlap() if isinstance(spectra, FeatureSpectra) else overlap(spectra)
+    def _goal(self, k: int, n: int) -> Goal:
+        return Goal.checked(
+            k, n, solver=self.solver, threshold=self.threshold, on_infeasible=self.on_infeasible,
+            max_dimension=self.max_dimension,
+        )  # fmt: skip
 
 
 def _warn_if_degenerate(rank: int, k: int) -> None:
@@ -304,52 +286,6 @@ def _warn_if_degenerate(rank: int, k: int) -> None:
             DegenerateWarning,
             stacklevel=5,
         )
-
-
-def _enough_overlap(
-    spectra: Spectra | FeatureSpectra, k: int, threshold: float, limit: int
-) -> Overlap:
-    """Overlaps of as many directions as the constraints need: 2k, doubled while they fail."""
-    size = min(2 * k, limit)
-    while True:
-        spectra.grow(size)
-        found = _overlap(spectra)
-        if size >= limit or spectra.horizon is None or not shortfall(found, threshold):
-            return found
-        size = min(2 * size, limit)
-
-
-def _worth_growing(chosen: Dimensions, stairs: Staircases, limit: int) -> int | None:
-    """How many directions would extend the proof to the whole spectrum, or as far as the limit."""
-    proof = chosen.certificate
-    wanted = min(limit, proof.directions + proof.objective - reach(stairs, proof.directions))
-    return None if proof.whole_spectrum or wanted <= proof.directions else wanted
-
-
-def _shortfall_in_words(
-    missing: dict[tuple[int, int], float], found: Overlap, threshold: float, names: tuple[str, ...]
-) -> str:
-    worst = sorted(missing, key=lambda pair: missing[pair])[:5]
-    listed = ", ".join(f"{names[p]}-{names[q]} {missing[p, q]:.3g}" for p, q in worst)
-    more = f" and {len(missing) - len(worst)} more" if len(missing) > len(worst) else ""
-    few, many = int(found.sizes.min()), int(found.sizes.max())
-    directions = str(few) if few == many else f"{few} to {many}"
-    return (
-        f"{len(missing)} of {len(found.pairs())} pairs of views cannot reach an overlap of "
-        f"{threshold:g} with {directions} directions ({listed}{more})."
-    )
-
-
-def _relaxation_in_words(stairs: Staircases, n_pairs: int, names: tuple[str, ...]) -> str:
-    parts = []
-    if stairs.exempt:
-        parts.append(f"{len(stairs.exempt)} pairs agree no better than chance and are exempted")
-    if len(stairs.exempt) < n_pairs:
-        parts.append(f"the others are held to {stairs.threshold:.3g} beyond chance")
-    text = "; ".join(parts) + "."
-    unrelated = [names[p] for p in stairs.unrelated()]
-    flagged = f" Unrelated to every other view: {', '.join(unrelated)}." if unrelated else ""
-    return text[0].upper() + text[1:] + flagged
 
 
 def cluster(views: Any, n_clusters: int, **settings: Any) -> MKCDNM:

@@ -21,6 +21,10 @@ class InfeasibleWarning(MkclustWarning):
     """The overlap constraints could not be met and were relaxed; the message has the numbers."""
 
 
+class MissingRowsWarning(MkclustWarning):
+    """Some views lack samples, which were clustered from the views they have."""
+
+
 class ConvergenceWarning(MkclustWarning):
     """A method stopped at its cap on iterations, or found another number of clusters than asked."""
 

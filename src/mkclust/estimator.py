@@ -12,12 +12,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_array, check_random_state, validate_data
+from sklearn.utils.validation import (
+    check_array,
+    check_is_fitted,
+    check_random_state,
+    validate_data,
+)
 
 from .blocks.rows import Rows
 from .errors import InputError
 from .kernels import KernelBank, KernelRecipe
-from .labels import kmeans_labels
+from .labels import kmeans_clusters
+from .missing import require_complete
+from .omics import as_views
 from .views import MultiView, split_columns
 
 
@@ -53,6 +60,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
     title: ClassVar[str]
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    takes_missing_rows: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -95,30 +103,59 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : MultiView, list or dict of (n, f_p) views, or one (n, f) table
+        X : MultiView, list or dict of (n, f_p) views, MuData, AnnData, or one (n, f) table
             With ``kernel="precomputed"``: n x n kernels, or an (m, n, n) array of them.
         y : ignored
         """
         self._fit_views(self._checked_views(X))
         return self
 
+    def fit_kernels(self, kernels: KernelBank) -> Self:
+        """Cluster from kernels that are ready: nothing is copied, checked, centred or normalised.
+
+        For one bank that serves many fits, such as those of a grid.
+        """
+        self._check_kmeans()
+        self.view_names_in_ = np.array(kernels.names, dtype=object)
+        self._solve(kernels, int(self.n_clusters))
+        return self
+
     def _fit_views(self, views: MultiView) -> None:
         k = self._checked_k(views)
         self._check_kmeans()
+        if not self.takes_missing_rows:
+            require_complete(views, self.title)
         self.view_names_in_ = np.array(views.names, dtype=object)
         self._solve(KernelBank(views, self._recipe(views)), k)
 
     def report(
-        self, path: Any, views: Any = None, *, classes: Any = None, notes: Sequence[str] = ()
+        self,
+        path: Any,
+        views: Any = None,
+        *,
+        classes: Any = None,
+        notes: Sequence[str] = (),
+        answers: Sequence[Any] = (),
     ) -> Path:
         """Write what was found as one HTML page that works offline.
 
         `views`, what was fitted, adds sample names, widths and known classes; `classes` (n,)
-        gives or replaces the latter; `notes` are warnings to show.
+        gives or replaces the latter; `notes` are warnings to show, `answers` what `choose_k`,
+        `stability` and `view_influence` returned.
         """
         from .report import write_report
 
-        return write_report(self, path, views, classes=classes, notes=notes)
+        return write_report(self, path, views, classes=classes, notes=notes, answers=answers)
+
+    def save(self, path: Any) -> Path:
+        """Write the fitted model to one .npz file, without pickle; `mkclust.load` reads it.
+
+        The file holds the fitted views, which new samples are compared with.
+        """
+        from .io.model import save_model
+
+        check_is_fitted(self)
+        return save_model(self, path)
 
     @abstractmethod
     def _solve(self, kernels: KernelBank, k: int) -> None:
@@ -128,7 +165,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         """Labels by k-means on the rows of an embedding (n, r)."""
         self.embedding_ = H
         seed = check_random_state(self.random_state)
-        self.labels_ = kmeans_labels(H, k, n_init=self.n_init, random_state=seed)
+        found = kmeans_clusters(H, k, n_init=self.n_init, random_state=seed)
+        self.labels_, self.cluster_centers_ = found.labels, found.centres
 
     def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
         if self.indefinite not in ("raise", "shift", "ignore"):
@@ -140,15 +178,16 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
 
     def _checked_views(self, X: Any) -> MultiView:
+        X = as_views(X)
         precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        if not precomputed and not _is_several(X):
+        if not precomputed and not is_several(X):
             return self._views_of_table(X)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to one table
         views = X if isinstance(X, MultiView) else MultiView(X, kernels=precomputed)
         self.n_features_in_ = views.shape[1]
         return views
 
-    def _views_of_table(self, X: Any) -> MultiView:
+    def _views_of_table(self, X: Any, reset: bool = True) -> MultiView:
         if not hasattr(X, "columns") and not sp.issparse(X):
             try:
                 X = check_array(
@@ -156,7 +195,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
                 )
             except ValueError as error:
                 raise InputError(f"X is neither views nor a table: {error}") from None
-        validate_data(self, X, skip_check_array=True)
+        validate_data(self, X, reset=reset, skip_check_array=True)
         return MultiView([X]) if self.columns is None else split_columns(X, self.columns)
 
     def _checked_k(self, views: MultiView | Rows) -> int:
@@ -191,7 +230,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         return tags
 
 
-def _is_several(X: Any) -> bool:
+def is_several(X: Any) -> bool:
     """Whether X holds views rather than being one table."""
     if isinstance(X, (MultiView, Mapping)) or getattr(X, "ndim", 2) == 3:
         return True

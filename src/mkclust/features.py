@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.linalg
 
+from .centring import JITTER
 from .errors import InputError
-from .kernels import JITTER
 
 COMPONENTS = 300  # landmarks per view, unless said otherwise
 DOUBLE_UP_TO = 20_000  # rows; beyond it features are single precision, sums double

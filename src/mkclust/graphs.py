@@ -31,7 +31,7 @@ def neighbour_graph(view: Any, n_neighbors: int = 10, metric: str = "cosine") ->
         X = normalize(X)  # only directions matter: rows of equal direction are the same sample
     if not varies(X).any():
         raise InputError("it is constant: all its samples are the same to the neighbour search")
-    neighbours = _checked_neighbours(n_neighbors, X.shape[0])
+    neighbours = checked_neighbours(n_neighbors, X.shape[0])
     graph = kneighbors_graph(X, neighbours, metric=metric, include_self=False)
     return _normalised(((graph + graph.T) / 2).toarray())
 
@@ -49,19 +49,24 @@ def self_tuning_graph(view: Any, n_neighbors: int | None = 20, scale_at: int = 7
     mean_squared_distance(X)  # refuses a constant view
     D2 = squared_distances(X)
     n = len(D2)
-    at = _checked_neighbours(scale_at, n)
-    sigma = np.sqrt(np.partition(D2, at, axis=1)[:, at])
-    floor = sigma[sigma > 0].min(initial=np.inf)
-    # Duplicates have distance 0 to their neighbours: give them the finest scale seen anywhere.
-    sigma = np.maximum(sigma, floor if np.isfinite(floor) else np.sqrt(D2[D2 > 0].min()))
+    at = checked_neighbours(scale_at, n)
+    sigma = local_scales(D2, at)
     A = np.exp(-D2 / sigma[:, None] / sigma)
     np.fill_diagonal(A, 0.0)
-    keep = n - 1 if n_neighbors is None else _checked_neighbours(n_neighbors, n)
+    keep = n - 1 if n_neighbors is None else checked_neighbours(n_neighbors, n)
     if keep < n - 1:
         cut = np.partition(A, n - keep, axis=1)[:, n - keep]
         A[A < cut[:, None]] = 0.0
         A = (A + A.T) / 2
     return _normalised(A)
+
+
+def local_scales(D2: np.ndarray, at: int) -> np.ndarray:
+    """Distance of each sample to its `at`-th neighbour, from all squared distances (n, n): (n,)."""
+    sigma = np.sqrt(np.partition(D2, at, axis=1)[:, at])
+    floor = sigma[sigma > 0].min(initial=np.inf)
+    # Duplicates have distance 0 to their neighbours: give them the finest scale seen anywhere.
+    return np.maximum(sigma, floor if np.isfinite(floor) else np.sqrt(D2[D2 > 0].min()))
 
 
 def _normalised(A: np.ndarray) -> np.ndarray:
@@ -72,10 +77,10 @@ def _normalised(A: np.ndarray) -> np.ndarray:
     return A
 
 
-def _checked_neighbours(n_neighbors: int, n: int) -> int:
+def checked_neighbours(n_neighbors: int, n: int) -> int:
     if not isinstance(n_neighbors, Integral) or n_neighbors < 1:
         raise InputError(f"neighbours must be a whole number from 1 on, got {n_neighbors!r}")
     return int(min(n_neighbors, n - 1))
 
 
-__all__ = ["neighbour_graph", "self_tuning_graph"]
+__all__ = ["checked_neighbours", "local_scales", "neighbour_graph", "self_tuning_graph"]

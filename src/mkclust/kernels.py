@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +12,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel
 
+from .centring import Centring, centring, half_means
 from .errors import InputError
 from .graphs import neighbour_graph, self_tuning_graph
 from .progress import step
@@ -24,7 +25,6 @@ from .scaling import (
 )
 from .views import MultiView
 
-JITTER = 1e-12  # added to the centred diagonal before normalising; the published kernels rest on it
 ASYMMETRY = 1e-8  # relative; beyond it a kernel is not symmetric "but for rounding"
 INDEFINITE = 1e-8  # relative to the largest diagonal entry; how negative rounding can make it
 SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several cores at once
@@ -101,17 +101,24 @@ class KernelRecipe:
 
     def matrix(self, view: Any, name: str, kernel: Any) -> np.ndarray:
         """The kernel of one view: symmetric float64, centred and normalised as asked."""
+        return self.built(view, name, kernel)[0]
+
+    def built(self, view: Any, name: str, kernel: Any) -> tuple[np.ndarray, Centring]:
+        """The kernel, and what was done to it, to be done to rows of new samples."""
+        unit, shift = 1.0, 0.0
         if isinstance(kernel, str) and kernel in KERNELS:
             # Symmetric and positive semi-definite by construction, and nobody else holds it.
             K = _called(KERNELS[kernel], view, name, self.params)
             _check_finite(K, name)
-            return centred_and_normalised(K, self.center, self.normalize, name)
-        given = _called(kernel, view, name, self.params) if callable(kernel) else _dense(view)
-        K = _symmetric(given, name, n=view.shape[0])
-        if self.indefinite != "ignore":
-            shift = self.indefinite == "shift"
-            _make_semidefinite(K, name, self.center, _rounding(given), shift)
-        return centred_and_normalised(K, self.center, self.normalize, name)
+        else:
+            given = _called(kernel, view, name, self.params) if callable(kernel) else _dense(view)
+            K, unit = _symmetric(given, name, n=view.shape[0])
+            if self.indefinite != "ignore":
+                wanted = self.indefinite == "shift"
+                shift = _make_semidefinite(K, name, self.center, _rounding(given), wanted)
+        done = centring(K, self.center, self.normalize, name)
+        done.apply(K)
+        return K, replace(done, unit=unit, shift=shift)
 
     def for_views(self, names: Sequence[str]) -> list[Any]:
         """The kernel chosen for each view."""
@@ -156,8 +163,10 @@ class KernelBank(Sequence[np.ndarray]):
         # Two kernels and a few copies side by side; beyond that one, with BLAS on every core.
         self.at_once = len(views.names) if 8 * len(views) ** 2 <= SIDE_BY_SIDE else 1
         self._built: dict[int, np.ndarray] = {}
+        self.centrings: dict[int, Centring] = {}  # what was done to each kernel built so far
         self.names = views.names
         self.n_samples = len(views)
+        self.present = views.present  # where not None, kernel p is n_p x n_p
 
     def __len__(self) -> int:
         return len(self.names)
@@ -172,7 +181,8 @@ class KernelBank(Sequence[np.ndarray]):
             return self._built[position]
         name = self.names[position]
         step(f"kernel of {name}")
-        K = self._recipe.matrix(self._views.views[position], name, self._kernels[position])
+        view, kernel = self._views.own_rows(position), self._kernels[position]
+        K, self.centrings[position] = self._recipe.built(view, name, kernel)
         if self._keep:
             self._built[position] = K
         return K
@@ -180,41 +190,24 @@ class KernelBank(Sequence[np.ndarray]):
     def __iter__(self) -> Iterator[np.ndarray]:
         return (self[p] for p in range(len(self)))
 
+    @property
+    def params(self) -> Mapping[str, Any]:
+        return self._recipe.params
 
-def centred_and_normalised(
-    K: np.ndarray, center: bool = True, normalize: bool = True, name: str = "kernel"
-) -> np.ndarray:
-    r"""Centre, then scale to unit diagonal, in place and in one pass.
+    def ingredients(self, position: int) -> tuple[Any, Any, Centring]:
+        """What a kernel was made of: its name or function, the view's own rows, its centring.
 
-    $K_{ij} \leftarrow (K_{ij} - r_i - r_j + \bar r) / \sqrt{K_{ii}K_{jj}}$ with $r$ the column
-    means of K and 1e-12 added to the centred diagonal, less for kernels smaller than one, so
-    that small units do not matter. A sample without any similarity left keeps a zero row.
-    """
-    size = float(np.abs(np.diagonal(K)).max())
-    half = _half_means(K) if center else np.zeros(len(K))
-    diagonal = np.diagonal(K) - 2 * half
-    if diagonal.max() <= 1e-14 * size:
-        raise InputError(f"view {name!r} is constant: all its samples are the same")
-    scale = np.ones(len(K))
-    if normalize:
-        diagonal = diagonal + JITTER * min(1.0, size)
-        alive = diagonal > 0
-        scale = np.where(alive, 1 / np.sqrt(np.where(alive, diagonal, 1.0)), 0.0)
-    for rows in row_blocks(K):
-        block = K[rows]
-        if center:
-            block -= half[rows, None] + half
-        if normalize:
-            block *= scale[rows, None] * scale
-    if normalize:
-        np.fill_diagonal(K, scale > 0)
-    return K
+        No rows of a view that is a kernel itself.
+        """
+        if position not in self.centrings:
+            self[position]
+        kernel, done = self._kernels[position], self.centrings[position]
+        given = isinstance(kernel, str) and kernel == "precomputed"
+        return kernel, None if given else self._views.own_rows(position), done
 
-
-def _half_means(K: np.ndarray) -> np.ndarray:
-    """What centring takes off is the outer sum of this, so that rounding stays symmetric."""
-    mean = K.mean(axis=0)
-    return np.asarray(mean - mean.mean() / 2)
+    def serves(self, other: KernelBank) -> bool:
+        """Whether the other bank would build the same kernels, of the very same views."""
+        return self._views is other._views and self._recipe == other._recipe
 
 
 def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[str, Any]) -> Any:
@@ -229,18 +222,18 @@ def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[st
         raise
 
 
-def _symmetric(given: np.ndarray, name: str, n: int) -> np.ndarray:
-    """A copy in finite float64, symmetrised within the rounding of the type it came in."""
+def _symmetric(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]:
+    """A copy in finite float64, symmetrised within the rounding of its type; its divisor."""
     if given.shape != (n, n) or given.dtype.kind not in "biuf":
         raise InputError(
             f"the kernel of view {name!r} must be {n} x {n} real numbers, got {given.dtype} "
             f"{given.shape}"
         )
     K = np.array(given, dtype=np.float64, order="C")
-    peak = _check_finite(K, name)
+    peak, unit = _check_finite(K, name), 1.0
     if peak > 1e100 or 0 < peak < 1e-100:
         K /= peak  # no eigenvector depends on the scale, but sums would overflow
-        peak = 1.0
+        peak, unit = 1.0, peak
     worst = max(np.abs(K[rows] - K[:, rows].T).max() for rows in row_blocks(K))
     if worst > max(ASYMMETRY, 100 * _rounding(given)) * peak:
         i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
@@ -248,7 +241,7 @@ def _symmetric(given: np.ndarray, name: str, n: int) -> np.ndarray:
             f"kernel {name!r} is not symmetric: entries ({i}, {j}) and ({j}, {i}) are "
             f"{K[i, j]:.6g} and {K[j, i]:.6g}, {worst:.3g} apart"
         )
-    return (K + K.T) / 2 if worst > 0 else K
+    return (K + K.T) / 2 if worst > 0 else K, unit
 
 
 def _check_finite(K: np.ndarray, name: str) -> float:
@@ -265,22 +258,23 @@ def _check_finite(K: np.ndarray, name: str) -> float:
 
 def _make_semidefinite(
     K: np.ndarray, name: str, center: bool, rounding: float, shift: bool
-) -> None:
+) -> float:
     """Refuse a kernel with negative eigenvalues beyond rounding, or add them to its diagonal.
 
+    Returns what was added.
     What counts is the kernel as it will be used: centring may make it definite. A Cholesky
     factorisation (n^3 / 3, two copies) decides; eigenvalues are computed only for a bad kernel.
     """
     used = K.copy()
     if center:
-        half = _half_means(K)
+        half = half_means(K)
         for rows in row_blocks(used):
             used[rows] -= half[rows, None] + half
     allowed = max(INDEFINITE, len(K) * rounding) * float(max(K.max(), -K.min()))
     factor = used.copy()
     factor.flat[:: len(K) + 1] += allowed
     if scipy.linalg.lapack.dpotrf(factor.T, overwrite_a=1, clean=0)[1] == 0:
-        return
+        return 0.0
     lowest = scipy.linalg.eigvalsh(used, subset_by_index=[0, 0], overwrite_a=True)[0]
     if not shift:
         raise InputError(
@@ -288,6 +282,7 @@ def _make_semidefinite(
             'indefinite="shift" to add that much to the diagonal, or "ignore" to use it as it is'
         )
     K.flat[:: len(K) + 1] -= lowest
+    return -float(lowest)
 
 
 def _rounding(K: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,25 @@ def unit_rows(H: np.ndarray) -> np.ndarray:
     return np.divide(H, length, out=np.zeros_like(H), where=length > 0)
 
 
+@dataclass(frozen=True)
+class Clusters:
+    """Labels (n,) and the centres (k, r) of the unit rows; each row's label is its nearest."""
+
+    labels: np.ndarray
+    centres: np.ndarray
+
+
+def nearest_centres(H: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """The nearest centre (k, r) of every row of H (b, r), once it has length one: (b,).
+
+    >>> nearest_centres(np.array([[9.0, 1.0], [0.1, 0.2]]), np.eye(2)).tolist()
+    [0, 1]
+    """
+    scores = unit_rows(H) @ (-2 * centres.T)
+    scores += np.einsum("ij,ij->i", centres, centres)
+    return np.asarray(scores.argmin(axis=1).astype(np.int32))
+
+
 def kmeans_labels(
     H: np.ndarray,
     k: int,
@@ -32,7 +52,18 @@ def kmeans_labels(
     random_state: Any = None,
     init: str = "k-means++",
 ) -> np.ndarray:
-    """Labels (n,) of the rows of H (n, r) by k-means, the best of `n_init` starts.
+    """Labels (n,) of the rows of H (n, r): those of `kmeans_clusters`."""
+    return kmeans_clusters(H, k, n_init, random_state, init).labels
+
+
+def kmeans_clusters(
+    H: np.ndarray,
+    k: int,
+    n_init: int = 10,
+    random_state: Any = None,
+    init: str = "k-means++",
+) -> Clusters:
+    """Labels and centres of the rows of H (n, r) by k-means, the best of `n_init` starts.
 
     One thread: the sums of a parallel Lloyd step depend on who finishes first, and labels
     must not. O(n k r) per step.
@@ -42,6 +73,7 @@ def kmeans_labels(
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", SklearnConvergenceWarning)
         labels = np.asarray(model.fit(unit_rows(H)).labels_)
+    centres = np.asarray(model.cluster_centers_)
     found = len(np.unique(labels))
     if found < k:
         warnings.warn(
@@ -50,4 +82,4 @@ def kmeans_labels(
             DegenerateWarning,
             stacklevel=2,
         )
-    return labels
+    return Clusters(labels, centres)

@@ -44,6 +44,7 @@ from .features import (
 from .neighbours import graph_features, sparse_neighbour_graph
 from .overlap import Overlap
 from .progress import step
+from .projection import FeatureProjection
 from .spectrum import RANK_TOLERANCE, with_fixed_signs
 
 KEPT_EMBEDDING = 512 << 20  # bytes: larger embeddings are written as parts
@@ -179,6 +180,15 @@ class LargeRun:
         if size > KEPT_EMBEDDING:
             return None
         return np.concatenate([block.load() for block in self._blocks])
+
+    def projection(self, W: np.ndarray) -> FeatureProjection:
+        """What a model keeps to place new samples: landmarks, means and W, nothing of n rows."""
+        graphs = [
+            name
+            for name, kernel in zip(self.rows.names, self.approximation.kernels, strict=True)
+            if kernel == "knn"
+        ]
+        return FeatureProjection(self.rows.names, self.rows.widths, self.features, W, tuple(graphs))
 
     @property
     def described(self) -> str:

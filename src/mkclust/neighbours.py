@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.preprocessing import normalize as unit_length
 
+from .centring import JITTER
 from .errors import InputError
-from .kernels import JITTER
 from .progress import step
 from .scaling import rescaled
 

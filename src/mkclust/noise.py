@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .missing import orthonormal_prefixes
 from .overlap import Overlap
-from .spectrum import Spectrum
+from .spectrum import Spectrum, covered
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,20 @@ def dual_noise(
 ) -> Noise:
     r"""All three through $T_p = H^{*T}U_p$ (k x d_p): O(n k sum(d)), no n x n matrix (§3.1).
 
+    Of a view that lacks samples, over those it has: with H* orthonormalised on them.
+
     >>> V = Spectrum(np.eye(3)[:, :2], np.ones(2), True)
     >>> dual_noise(np.eye(3)[:, :1], [V], [2])
     Noise(null=array([1.]), column=array([0.]), cross=array([0.]))
     """
     k = int(np.count_nonzero(H.any(axis=0)))  # a degenerate H* has zero columns
     pairs = zip(spectra, dimensions, strict=True)
+    present = covered(spectra)
+    if present is not None:
+        over = [np.where(held[:, None], H, 0.0) for held in present.T]
+        bases = [orthonormal_prefixes(part) for part in over]
+        T = [Q.T @ spectrum.vectors[:, :d] for Q, (spectrum, d) in zip(bases, pairs, strict=True)]
+        return _parts(T, np.array([np.count_nonzero(Q.any(axis=0)) for Q in bases]))
     return _parts([H.T @ spectrum.vectors[:, :d] for spectrum, d in pairs], k)
 
 
@@ -52,7 +61,7 @@ def dual_noise_of(W: np.ndarray, dimensions: Sequence[int] | np.ndarray, overlap
     return _parts(np.split(T, np.cumsum(dimensions)[:-1], axis=1), W.shape[1])
 
 
-def _parts(T: Sequence[np.ndarray], k: int) -> Noise:
+def _parts(T: Sequence[np.ndarray], k: int | np.ndarray) -> Noise:
     """Traces and norms of the three parts from all $T_p$ (k x d_p)."""
     kept = np.array([np.sum(part**2) for part in T])
     squared = np.array([np.sum((part @ part.T) ** 2) for part in T])

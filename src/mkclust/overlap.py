@@ -18,12 +18,21 @@ class Overlap:
     r"""$V_p^TV_q$ for all pairs of views, and what follows from it without touching n again.
 
     `cross` is the symmetric product $B^TB$ of all bases side by side, $B = [V_1 \ldots V_m]$;
-    `starts` (m+1) says where each view's columns begin; `n_samples` is n.
+    `starts` (m+1) says where each view's columns begin; `n_samples` is n. Where views lack
+    samples, `common` (m, m) counts those that a pair's overlap rests on, 0 for no overlap at all.
     """
 
     cross: np.ndarray
     starts: np.ndarray
     n_samples: int
+    common: np.ndarray | None = None
+
+    @property
+    def pair_samples(self) -> np.ndarray:
+        """How many samples the overlap of each pair rests on: (m, m); NaN for none."""
+        if self.common is None:
+            return np.full((self.n_views, self.n_views), float(self.n_samples))
+        return np.where(self.common > 0, self.common, np.nan)
 
     @property
     def n_views(self) -> int:
@@ -47,8 +56,9 @@ class Overlap:
         return table
 
     def pairs(self) -> list[tuple[int, int]]:
-        """All pairs of different views, once each."""
-        return [(p, q) for p in range(self.n_views) for q in range(p + 1, self.n_views)]
+        """All pairs of different views that have enough samples in common, once each."""
+        every = [(p, q) for p in range(self.n_views) for q in range(p + 1, self.n_views)]
+        return every if self.common is None else [pair for pair in every if self.common[pair] > 0]
 
     def at(self, dimensions: Sequence[int] | np.ndarray) -> np.ndarray:
         """$S_{pq}[d_p, d_q]$ for all pairs: (m, m)."""
@@ -65,13 +75,15 @@ class Overlap:
         r"""Chance-corrected agreement of all pairs: $(S_{pq}[k,k] - k^2/n) / (k - k^2/n)$.
 
         1 for equal leading subspaces, about 0 for unrelated ones. Views with fewer than k
-        directions enter with those they have. (m, m).
+        directions enter with those they have; n counts the samples both have. NaN for a pair
+        that has none in common. (m, m).
         """
         d = np.minimum(self.sizes, k)
-        chance = np.outer(d, d) / self.n_samples
+        chance = np.outer(d, d) / self.pair_samples
         most = np.minimum.outer(d, d)
         room = most - chance
-        return np.where(room > 0, (self.at(d) - chance) / np.where(room > 0, room, 1.0), 1.0)
+        found = np.where(room > 0, (self.at(d) - chance) / np.where(room > 0, room, 1.0), 1.0)
+        return np.where(np.isnan(chance), np.nan, found)
 
     def reproduced(self, k: int) -> np.ndarray:
         """How much of each view's first k directions the others hold in all of theirs: (m,)."""

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .choose import ChoiceOfK
 from .errors import InputError
 from .evidence import Evidence, evidence_of
 from .report import palette
@@ -32,6 +33,7 @@ from .report.layout import (
     sample_rows,
     turned,
 )
+from .stability import Stability
 from .trust import ranking, unrelated
 
 DRAWN = 5000  # samples, at most
@@ -48,7 +50,7 @@ def agreement(model: Any, ax: Any = None) -> Any:
     image = ax.imshow(found[np.ix_(order, order)], vmin=0, vmax=1, cmap=_heat())
     for y, p in enumerate(order):
         for x, q in enumerate(order):
-            if p != q and len(order) <= 14:
+            if p != q and len(order) <= 14 and not np.isnan(found[p, q]):
                 ink = "white" if found[p, q] > 0.55 else "black"
                 ax.text(
                     x, y, f"{found[p, q].round(2) + 0.0:.2f}", ha="center", va="center", color=ink
@@ -191,6 +193,42 @@ def evolution(model: Any, ax: Any = None) -> Any:
     ax.set_ylabel("directions kept")
     ax.set_title("Search for the dimensions")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    _plain(ax)
+    return ax
+
+
+def choice(found: ChoiceOfK, ax: Any = None) -> Any:
+    """The evidence for every number of clusters tried, the score set to 1 at its best."""
+    ks = [row.k for row in found.table]
+    best = max(row.score for row in found.table) or 1.0
+    ax = _axes(ax, 4.2, 6.5)
+    ax.plot(ks, [row.score / best for row in found.table], color="black", linewidth=2.5,
+            marker="o", label="score")  # fmt: skip
+    for rank, name in enumerate(("stability", "separation", "gap", "noise")):
+        colour, marker = palette.style(rank)
+        ax.plot(ks, [getattr(row, name) for row in found.table], color=colour, marker=marker,
+                markersize=4, linewidth=1.2, linestyle=LINES[rank], label=name)  # fmt: skip
+    ax.axvline(found.k, color=ALARM, linewidth=1, label=f"k = {found.k}")
+    ax.set_xlabel("clusters")
+    ax.set_title("How many clusters")
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    _plain(ax)
+    return ax
+
+
+def stability(found: Stability, ax: Any = None) -> Any:
+    """How much of every cluster halves of the samples keep: mean Jaccard index."""
+    k = len(found.clusters)
+    ax = _axes(ax, 0.35 * k + 1.4, 6.0)
+    ax.barh(range(k), found.clusters, color=[palette.style(c)[0] for c in range(k)])
+    for cluster, value in enumerate(found.clusters):
+        ax.annotate(f" {value:.2f}", (value, cluster), va="center", fontsize=9)
+    ax.set_yticks(range(k), [f"cluster {cluster}" for cluster in range(k)])
+    ax.invert_yaxis()
+    ax.set_xlim(0, 1.1)
+    ax.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
+    ax.set_xlabel("Jaccard index, mean over halves")
+    ax.set_title("Stability of clusters")
     _plain(ax)
     return ax
 

@@ -13,14 +13,18 @@ from ._version import __version__
 from .blocks.rows import Rows
 from .blocks.sources import PartsSource
 from .blocks.work import save_part
+from .dual_noise import MKCDNM
 from .estimator import MultiViewClusterer
 from .io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
+from .labels import nearest_centres
 from .metrics import evaluate
 from .views import MultiView
 
 SCHEMA = 1
 PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
-TOO_LARGE = ("labels_", "embedding_", "graph_", "kernel_")  # n rows: files of their own, or none
+TOO_LARGE = (  # n rows, or k x k numbers: files of their own, or none
+    "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
+)  # fmt: skip
 
 
 def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any]:
@@ -31,7 +35,7 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
     ``metrics``.
     """
     fitted = {
-        name[:-1]: _plain(value)
+        name[:-1]: plain(value)
         for name, value in sorted(vars(model).items())
         if name.endswith("_") and not name.startswith("_") and name not in TOO_LARGE
     }
@@ -41,7 +45,7 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
         "schema": SCHEMA,
         "version": __version__,
         "method": model.title,
-        "parameters": {name: _plain(value) for name, value in model.get_params().items()},
+        "parameters": {name: plain(value) for name, value in model.get_params().items()},
         "input": {
             "samples": len(views),
             "kind": "kernels" if views.kernels else "features",
@@ -51,6 +55,16 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,
     }
+    support = getattr(model, "support_", None)
+    if support is not None:
+        counts = np.bincount(support, minlength=views.n_views + 1)[1:]
+        result["input"]["missing"] = {
+            "incomplete_samples": int(counts[:-1].sum()),
+            "samples_by_number_of_views": counts.tolist(),
+            "samples_by_view": dict(
+                zip(views.names, model.presence_.sum(axis=0).tolist(), strict=True)
+            ),
+        }
     if views.labels is not None:
         result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
     return result
@@ -73,11 +87,27 @@ def write_results(
     return written
 
 
+def write_predictions(folder: Path, model: MKCDNM, views: MultiView | Rows) -> list[Path]:
+    """Write labels.csv and embedding.npz of new samples, each whole or not at all."""
+    H = model.transform(views)
+    labels = nearest_centres(H, model.cluster_centers_)
+    names = np.arange(len(views)) if views.index is None else views.index
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / "labels.csv", folder / "embedding.npz"]
+    rows = zip(names.tolist(), labels.tolist(), strict=True)
+    write_csv_atomic(written[0], ["sample", "cluster"], rows)
+    write_npz_atomic(written[1], embedding=H, labels=labels)
+    return written
+
+
 def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
     names = np.arange(len(views)) if views.index is None else views.index
-    rows = zip(names.tolist(), model.labels_.tolist(), strict=True)
+    columns = {"sample": names, "cluster": model.labels_}
+    if getattr(model, "support_", None) is not None:
+        columns["views"] = model.support_
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     written = [folder / "labels.csv"]
-    write_csv_atomic(written[0], ["sample", "cluster"], rows)
+    write_csv_atomic(written[0], list(columns), rows)
     for name in ("embedding", "graph"):
         if hasattr(model, name + "_"):
             written.append(folder / f"{name}.npz")
@@ -103,18 +133,18 @@ def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
     return written
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """The value as JSON has it: lists for arrays, dicts for dataclasses, words for functions."""
     if is_dataclass(value) and not isinstance(value, type):
-        return _plain(asdict(value))
+        return plain(asdict(value))
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return None
     if value is None or isinstance(value, (bool, int, float, str)):

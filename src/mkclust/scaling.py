@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,36 @@ import scipy.sparse as sp
 from .errors import InputError
 
 BLOCK = 1 << 17  # entries: a megabyte at a time
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What makes the columns of one view comparable, for rows that come later too.
+
+    A row is divided by `peak`, less `mean` (None of a sparse view), over `deviation`, and 0 where
+    `constant`: four arrays (f,).
+    """
+
+    peak: np.ndarray
+    mean: np.ndarray | None
+    deviation: np.ndarray
+    constant: np.ndarray
+
+    def __call__(self, rows: Any) -> Any:
+        """Other rows of the same columns, dense or sparse, on the same scale."""
+        if self.mean is None and sp.issparse(rows):
+            return _scaled(_scaled(rows, 1 / self.peak), self.inverse)
+        X = (rows.toarray() if sp.issparse(rows) else np.asarray(rows)) / self.peak
+        if self.mean is None:
+            return X * self.inverse
+        X -= self.mean
+        X /= self.deviation
+        X[:, self.constant] = 0.0
+        return X
+
+    @property
+    def inverse(self) -> np.ndarray:
+        return np.where(self.constant, 0.0, 1 / self.deviation)
 
 
 def standardised(view: Any) -> Any:
@@ -23,19 +54,32 @@ def standardised(view: Any) -> Any:
     array([[-1.,  0.],
            [ 1.,  0.]])
     """
+    return standardising(view)[0]
+
+
+def standardising(view: Any) -> tuple[Any, Columns]:
+    """The standardised view, and what does the same to other rows.
+
+    >>> X, columns = standardising(np.array([[1.0], [3.0]]))
+    >>> columns(np.array([[4.0]]))
+    array([[2.]])
+    """
     X = view.astype(np.float64)
     if sp.issparse(X):
         peak = _safe(abs(X).max(axis=0).toarray().ravel())
-        X = sp.csr_array(X @ sp.diags_array(1 / peak))
-        deviation = np.sqrt(_sparse_variance(X))
-        scale = np.where(varies(X, 0.0), 1 / _safe(deviation), 0.0)
-        return sp.csr_array(X @ sp.diags_array(scale))
-    X /= _safe(np.abs(X).max(axis=0))
+        X = _scaled(X, 1 / peak)
+        deviation = _safe(np.sqrt(_sparse_variance(X)))
+        columns = Columns(peak, None, deviation, ~varies(X, 0.0))
+        return _scaled(X, columns.inverse), columns
+    peak = _safe(np.abs(X).max(axis=0))
+    X /= peak
     constant = ~varies(X, 0.0)
-    X -= X.mean(axis=0)
-    X /= _safe(X.std(axis=0))
+    mean = X.mean(axis=0)
+    X -= mean
+    deviation = _safe(X.std(axis=0))
+    X /= deviation
     X[:, constant] = 0.0
-    return X
+    return X, Columns(peak, mean, deviation, constant)
 
 
 def varies(X: Any, tolerance: float = 1e-14) -> np.ndarray:
@@ -48,8 +92,14 @@ def varies(X: Any, tolerance: float = 1e-14) -> np.ndarray:
 
 def rescaled(X: Any) -> Any:
     """X divided by its largest entry where products would overflow, or look like nothing."""
-    peak = abs(X).max()
-    return X if peak == 0 or 1e-6 < peak < 1e100 else X / peak
+    unit = unit_of(X)
+    return X if unit == 1 else X / unit
+
+
+def unit_of(X: Any) -> float:
+    """What `rescaled` divides by: 1, or the largest entry where that is out of bounds."""
+    peak = float(abs(X).max())
+    return 1.0 if peak == 0 or 1e-6 < peak < 1e100 else peak
 
 
 def mean_squared_distance(X: Any) -> float:
@@ -89,6 +139,15 @@ def squared_distances(
     return squared
 
 
+def cross_distances(X: Any, Y: Any) -> np.ndarray:
+    r"""$D^2_{ij} = |x_i|^2 + |y_j|^2 - 2x_i^Ty_j$ of other rows X (b, f) to Y (n, f): (b, n)."""
+    squared = X @ Y.T
+    squared = squared.toarray() if sp.issparse(squared) else np.asarray(squared)
+    squared *= -2.0
+    squared += squared_norms(X)[:, None] + squared_norms(Y)
+    return np.maximum(squared, 0.0, out=squared)
+
+
 def squared_norms(X: Any) -> np.ndarray:
     """$|x_i|^2$ of every row: (n,)."""
     return np.asarray(X.power(2).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
@@ -108,6 +167,10 @@ def _sparse_variance(X: sp.csr_array) -> np.ndarray:
     stored = np.bincount(X.indices, minlength=width)
     away = np.bincount(X.indices, (X.data - mean[X.indices]) ** 2, minlength=width)
     return (away + (n - stored) * mean**2) / n
+
+
+def _scaled(X: Any, factors: np.ndarray) -> sp.csr_array:
+    return sp.csr_array(X @ sp.diags_array(factors))
 
 
 def _safe(values: np.ndarray) -> np.ndarray:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,9 @@ from .progress import step
 from .threads import in_parallel
 
 RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue; below it a direction is rounding
+Pairs = tuple[np.ndarray, np.ndarray]
+Memory = Callable[[np.ndarray, int, Callable[[], Pairs]], Pairs]
+_memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
 DENSE_UP_TO = 500  # below this n one full LAPACK decomposition is cheaper (benchmarks/RESULTS.md)
 
 
@@ -33,6 +38,12 @@ class Spectrum:
     def size(self) -> int:
         return len(self.values)
 
+    def padded(self, rows: np.ndarray) -> Spectrum:
+        """The same over more samples: zero wherever the mask `rows` (n,) is False."""
+        vectors = np.zeros((len(rows), self.size), dtype=self.vectors.dtype, order="F")
+        vectors[rows] = self.vectors
+        return Spectrum(vectors, self.values, self.complete)
+
     def head(self, size: int) -> Spectrum:
         """The first `size` directions, as views of the same memory."""
         if size >= self.size:
@@ -48,6 +59,9 @@ class Spectra(Sequence[Spectrum]):
     what was asked for is kept and shown when asked. Memory is one n x n matrix for each kernel
     in work and, per view, a basis of about three times the directions asked for (all n of them
     where n is small).
+
+    Where `kernels` has an attribute `present` (n, m), a kernel covers only the samples its view
+    holds, in their order, and its vectors are zero at the others.
     """
 
     def __init__(
@@ -56,42 +70,68 @@ class Spectra(Sequence[Spectrum]):
         self._kernels = kernels
         self._at_once = at_once
         self.names = tuple(names)
-        self._found: list[Spectrum | None] = [None] * len(self.names)
-        self._spaces: list[KrylovSpace | None] = [None] * len(self.names)
+        self._places = {name: p for p, name in enumerate(self.names)}  # in `kernels`
+        self._found: dict[str, Spectrum] = {}
+        self._spaces: dict[str, KrylovSpace] = {}
         self._size = 0
 
+    def chosen(self, positions: Sequence[int]) -> Spectra:
+        """Some of the kernels, as if from the beginning, but with all that is known of them.
+
+        What either of the two computes from now on, the other knows as well.
+        """
+        some = Spectra(self._kernels, [self.names[p] for p in positions], self._at_once)
+        some._places, some._found, some._spaces = self._places, self._found, self._spaces
+        return some
+
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self.names)
 
     def __getitem__(self, position: int) -> Spectrum:  # type: ignore[override]
-        found = self._found[position]
+        found = self._found.get(self.names[position])
         if found is None:
             raise IndexError(f"the spectrum of {self.names[position]} was not computed yet")
         return found.head(self._size)
 
     def grow(self, size: int) -> None:
         """Have `size` directions of every kernel, or all above rounding where those are fewer."""
+        known = {name: self._found.get(name) for name in self.names}
         short = [
-            p
-            for p, found in enumerate(self._found)
+            name
+            for name, found in known.items()
             if found is None or (found.size < size and not found.complete)
         ]
-        in_parallel(lambda p: self._find(p, size), short, at_once=self._at_once)
+        in_parallel(lambda name: self._find(name, size), short, at_once=self._at_once)
         self._size = max(size, self._size)
 
-    def _find(self, p: int, size: int) -> None:
-        kernel = self._kernels[p]
-        step(f"{size} eigenvectors of {self.names[p]}")
-        space = self._spaces[p] = self._spaces[p] or KrylovSpace(len(kernel))
-        self._found[p] = found = leading(kernel, size, space)
+    def _find(self, name: str, size: int) -> None:
+        kernel = self._kernels[self._places[name]]
+        step(f"{size} eigenvectors of {name}")
+        if name not in self._spaces:
+            self._spaces[name] = KrylovSpace(len(kernel))
+        found = leading(kernel, size, self._spaces[name])
+        rows = getattr(self._kernels, "present", None)
+        place = self._places[name]
+        self._found[name] = found if rows is None else found.padded(rows[:, place])
         if found.size == 0:
-            raise InputError(f"kernel {self.names[p]!r} has no positive eigenvalue")
+            raise InputError(f"kernel {name!r} has no positive eigenvalue")
+
+    @property
+    def present(self) -> np.ndarray | None:
+        """Which samples each kernel covers, (n, m); None where all of them cover all."""
+        rows = getattr(self._kernels, "present", None)
+        return None if rows is None else rows[:, [self._places[name] for name in self.names]]
 
     @property
     def horizon(self) -> int | None:
         """Directions known of each kernel that has more of them; None when all are known."""
         sizes = [self[p].size for p in range(len(self)) if not self[p].complete]
         return min(sizes, default=None)
+
+
+def covered(spectra: Sequence[Spectrum]) -> np.ndarray | None:
+    """Which samples each of the spectra covers, (n, m); None where all of them cover all."""
+    return spectra.present if isinstance(spectra, Spectra) else None
 
 
 def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> Spectrum:
@@ -119,6 +159,24 @@ def top_eigenpairs(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
     Signs are fixed (largest entry positive), so that equal input gives equal output.
     """
+    memory = _memory.get()
+    return _top(matrix, k) if memory is None else memory(matrix, k, lambda: _top(matrix, k))
+
+
+@contextmanager
+def remembered_by(memory: Memory) -> Iterator[None]:
+    """Inside the block `top_eigenpairs` goes through ``memory(matrix, k, compute)``.
+
+    For many fits on the same kernels: a memory may know the answer, and else calls `compute`.
+    """
+    token = _memory.set(memory)
+    try:
+        yield
+    finally:
+        _memory.reset(token)
+
+
+def _top(matrix: np.ndarray, k: int) -> Pairs:
     n = len(matrix)
     pairs = None if _direct(n, k) else KrylovSpace(n).pairs(matrix, k)
     if pairs is None:

@@ -118,14 +118,17 @@ def _beyond_chance(overlap: Overlap, k: int, p: int, q: int) -> np.ndarray | Non
     The squared overlap of two independent random subspaces of dimensions a and b has mean
     $ab/n$ and variance $2ab(n-a)(n-b) / (n^2(n-1)(n+2))$.
     """
-    n = overlap.n_samples
+    n = overlap.pair_samples[p, q]
     table = overlap.table(p, q)
-    a, b = (np.arange(size, dtype=float) for size in table.shape)
+    a, b = (np.minimum(np.arange(size), n) for size in table.shape)
     table -= np.outer(a, b) / n
     spread = np.sqrt(2.0 * np.outer(a * (n - a), b * (n - b)) / (n**2 * (n - 1) * (n + 2)))
-    believed = table > np.maximum(DEVIATIONS * spread, FAINT * max(k - 1, 1))
-    # Not at the shortest prefixes, where chance has heavier tails than a normal law.
-    if not believed[min(k, len(a) - 1) :, min(k, len(b) - 1) :].any():
+    needed = np.maximum(DEVIATIONS * spread, FAINT * max(k - 1, 1))
+    # Not at the shortest prefixes, where chance has heavier tails than a normal law; and where
+    # so few samples are left that even equal views could not be believed, nothing is said.
+    tested = np.s_[min(k, len(a) - 1) :, min(k, len(b) - 1) :]
+    possible = np.minimum.outer(a, b) - np.outer(a, b) / n
+    if (possible > needed)[tested].any() and not (table > needed)[tested].any():
         return None
     np.maximum.accumulate(table, axis=0, out=table)
     return np.maximum.accumulate(table, axis=1, out=table)

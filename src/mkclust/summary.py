@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .blocks.rows import Rows
+from .choose import ChoiceOfK
 from .dual_noise import MKCDNM
 from .estimator import MultiViewClusterer
 from .metrics import evaluate
@@ -29,12 +30,36 @@ def summary(model: MultiViewClusterer, views: MultiView | Rows, seconds: float) 
         f"[bold]{len(views)} samples, {views.n_views} {'kernels' if views.kernels else 'views'}, "
         f"{model.n_clusters} clusters by {model.title}[/] in {seconds:.1f} s"
     )
-    parts: list[Any] = [Text.from_markup(headline), _views_table(model, views)]
+    parts: list[Any] = [*_alarm(model), Text.from_markup(headline), _views_table(model, views)]
     parts += [Padding(Text.from_markup(line), (0, 0, 0, 1)) for line in _remarks(model)]
     parts.append(_cluster_table(model.labels_))
     if views.labels is not None:
         parts.append(_metrics_line(views.labels, model.labels_))
     return Group(*parts)
+
+
+def choice_table(choice: ChoiceOfK) -> Group:
+    """The recommended number of clusters, and the evidence for every number tried."""
+    head = ("clusters", "score", "stability", "shared bits", "separation", "gap", "noise share")
+    table = _table(*head)
+    for row in choice.table:
+        numbers = (
+            row.score, row.stability, row.information, row.separation, row.gap, row.noise,
+        )  # fmt: skip
+        style = "bold green" if row.k == choice.k else ""
+        table.add_row(str(row.k), *(f"{number:.2f}" for number in numbers), style=style)
+    return Group(Text.from_markup(f"[bold]How many clusters:[/] {escape(str(choice))}."), table)
+
+
+def _alarm(model: MultiViewClusterer) -> Iterator[Text]:
+    """First of all, and in red: views that are unrelated to the others."""
+    lone = [str(model.view_names_in_[p]) for p in unrelated(model)]
+    if lone:
+        words = "agrees" if len(lone) == 1 else "agree"
+        yield Text(
+            f"{' and '.join(lone)} {words} with no other view beyond chance: leave out and compare",
+            style="bold red",
+        )
 
 
 def _table(*columns: str) -> Table:
@@ -49,6 +74,9 @@ def _views_table(model: MultiViewClusterer, views: MultiView | Rows) -> Table:
     names = [escape(name) for name in views.names]
     if isinstance(model, MKCDNM):
         table = _table("view", "columns", "agreement", "kept", "N-noise", "C-noise", "cross")
+        held = None if model.presence_ is None else model.presence_.sum(axis=0)
+        if held is not None:
+            table.add_column("samples", justify="right")
         others, lone = mean_agreement(model.agreement_), unrelated(model)
         noise = model.noise_
         for p, name in enumerate(names):
@@ -60,6 +88,7 @@ def _views_table(model: MultiViewClusterer, views: MultiView | Rows) -> Table:
                 f"{noise.null[p]:.2f}",
                 f"{noise.column[p]:.2f}",
                 f"{noise.cross[p]:.2f}",
+                *([] if held is None else [str(held[p])]),
             )
         return table
     weights = getattr(model, "weights_", None)

@@ -2,47 +2,123 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.stats import beta
 
-DEVIATIONS = 5.0  # standard deviations of chance agreement before agreement is believed
-FAINT = 0.05  # agreement of two views that is real at large n, yet too little to build on
+from .overlap import Overlap
+
+MISSED = 0.001  # how often a view unrelated to all others may pass for related to one of them
 
 
 def mean_agreement(agreement: np.ndarray) -> np.ndarray:
-    """Mean over the other views (m,); NaN for a view that has no other.
+    """Mean over the other views (m,); NaN for a view that has no other to compare it with.
 
     >>> mean_agreement(np.array([[1.0, 0.4], [0.4, 1.0]]))
     array([0.4, 0.4])
     """
-    m = len(agreement)
-    others = agreement.sum(axis=1) - agreement.diagonal()
-    return np.asarray(others / (m - 1)) if m > 1 else np.full(m, np.nan)
+    known = ~np.isnan(agreement)
+    others = np.where(known, agreement, 0.0).sum(axis=1) - agreement.diagonal()
+    count = known.sum(axis=1) - 1
+    return np.where(count > 0, others / np.maximum(count, 1), np.nan)
 
 
-def beyond_chance(agreement: np.ndarray, n_samples: int) -> np.ndarray:
-    r"""Which pairs agree more than two unrelated views would: (m, m) booleans.
+def chance(heads: Sequence[np.ndarray]) -> np.ndarray:
+    r"""How often rows paired at random would overlap as much as each pair of views does: (m, m).
 
-    The agreement of two random subspaces of equal dimension has mean 0 and variance
-    $2 / ((n-1)(n+2))$.
+    For $U_p$, the leading directions of view p (n, k), the tail of $S = \|U_p^T\Pi U_q\|_F^2$
+    over all permutations $\Pi$ of the samples, at $\Pi = I$. S lies between 0 and k, and its mean
+    and variance over permutations are known exactly: with $A_p = U_pU_p^T$, columns centred,
 
-    >>> beyond_chance(np.array([[1.0, 0.01], [0.01, 1.0]]), 1000)
-    array([[ True, False],
-           [False,  True]])
+    $$E = \frac{T_pT_q}{n-1}, \quad V = \frac{2 r_pr_q}{(n-1)^2(n+1)(n-2)}
+      + \frac{s_ps_q}{(n+1)n(n-1)(n-2)(n-3)}$$
+
+    where $T = Tr A$, $r = (n-1)Tr A^2 - T^2$ and
+    $s = n(n+1)\sum_i A_{ii}^2 - (n-1)(T^2 + 2Tr A^2)$, which is large where a few outliers make
+    up the directions: two such views may share an outlier by chance. The tail is that of the
+    beta law of these moments. NaN where nothing can be said: the diagonal, fewer than four
+    samples, directions that fill the whole space. O(n m^2 k^2).
+
+    F. Kazi-Aoual, S. Hitier, R. Sabatier, J.-D. Lebreton. Refined approximations to permutation
+    tests for multivariate inference. Computational Statistics & Data Analysis 20, 1995.
+
+    >>> rng = np.random.default_rng(0)
+    >>> one, two = (np.linalg.qr(rng.standard_normal((50, 2)))[0] for _ in range(2))
+    >>> chance([one, one, two]) < MISSED
+    array([[False,  True, False],
+           [ True, False, False],
+           [False, False, False]])
     """
-    spread = np.sqrt(2.0 / ((n_samples - 1) * (n_samples + 2)))
-    return np.asarray(agreement > max(FAINT, DEVIATIONS * spread))
+    U = [np.asarray(head, dtype=float) for head in heads]
+    U = [head - head.mean(axis=0) for head in U]
+    n, m = len(U[0]), len(U)
+    found = np.full((m, m), np.nan)
+    if n < 4:
+        return found
+    T, r, s = np.transpose([_moments(head) for head in U])
+    for p in range(m):
+        for q in range(p + 1, m):
+            variance = 2 * r[p] * r[q] / ((n - 1) ** 2 * (n + 1) * (n - 2))
+            variance += s[p] * s[q] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+            S, most = np.sum((U[p].T @ U[q]) ** 2), min(T[p], T[q])
+            tail = _tail(S / most, T[p] * T[q] / (n - 1) / most, variance / most**2)
+            found[p, q] = found[q, p] = tail
+    return found
 
 
-def lone_views(agreement: np.ndarray, n_samples: int) -> list[int]:
-    """Views that agree with no other beyond chance, by position; none for a single view.
+def chance_of_relation(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
+    """The smaller chance of the first k and the first 2k directions, counted twice: (m, m).
 
-    >>> lone_views(np.array([[1.0, 0.6, 0.0], [0.6, 1.0, 0.01], [0.0, 0.01, 1.0]]), 1000)
+    Views may share the clusters in another order of importance, and more than k directions of
+    each are kept as a rule. `heads` are (n, 2k), or as many as there are.
+    """
+    sizes = [k] if max(head.shape[1] for head in heads) <= k else [k, 2 * k]
+    tails = [chance([head[:, :size] for head in heads]) for size in sizes]
+    return np.minimum(len(sizes) * np.fmin.reduce(tails), 1.0)
+
+
+def chance_of_agreement(agreement: np.ndarray, n_samples: int | np.ndarray, k: int) -> np.ndarray:
+    r"""The same from the agreement alone, as if directions lay anywhere: (m, m).
+
+    The overlap of two random subspaces of k of n dimensions has mean $k^2/n$, and their
+    agreement variance $2 / ((n-1)(n+2))$. `n_samples` is n, or (m, m) where it differs from pair
+    to pair. NaN on the diagonal and where the agreement is.
+
+    >>> chance_of_agreement(np.array([[1.0, 0.2], [0.2, 1.0]]), 100, 3) < MISSED
+    array([[False,  True],
+           [ True, False]])
+    """
+    n = np.broadcast_to(np.asarray(n_samples, dtype=float), agreement.shape)
+    room = 1 - k / n
+    spread = 2 * room**2 / np.maximum((n - 1) * (n + 2), 1)
+    found = np.full(agreement.shape, np.nan)
+    for p, q in np.argwhere(~np.eye(len(agreement), dtype=bool) & ~np.isnan(agreement)):
+        share = k / n[p, q] + agreement[p, q] * room[p, q]
+        found[p, q] = _tail(share, k / n[p, q], spread[p, q])
+    return found
+
+
+def lone_views(chances: np.ndarray) -> list[int]:
+    """Views whose agreement with every other chance explains, by position.
+
+    The chances of a view's pairs are counted together, so that a pure-noise view is missed once
+    in 1 / `MISSED` times, however many other views there are.
+
+    >>> lone_views(np.array([[np.nan, 1e-9, 0.3], [1e-9, np.nan, 0.5], [0.3, 0.5, np.nan]]))
     [2]
     """
-    related = beyond_chance(agreement, n_samples) & ~np.eye(len(agreement), dtype=bool)
-    return [p for p in range(len(agreement)) if len(agreement) > 1 and not related[p].any()]
+    known = np.sum(~np.isnan(chances), axis=1)
+    least = np.where(np.isnan(chances), np.inf, chances).min(axis=1)
+    return [p for p in range(len(chances)) if known[p] and known[p] * least[p] >= MISSED]
+
+
+def lone_in(overlap: Overlap, k: int, heads: Sequence[np.ndarray] | None = None) -> list[int]:
+    """Views that agree with no other beyond chance; by permutation where `heads` are at hand."""
+    if heads is not None and overlap.common is None:
+        return lone_views(chance_of_relation(heads, k))
+    return lone_views(chance_of_agreement(overlap.agreement(k), overlap.pair_samples, k))
 
 
 def unrelated(model: Any) -> list[int]:
@@ -59,3 +135,19 @@ def ranking(model: Any) -> np.ndarray:
     else:
         score = np.asarray(getattr(model, "weights_", np.zeros(m)), dtype=float)
     return np.argsort(-score, kind="stable")
+
+
+def _moments(head: np.ndarray) -> tuple[float, float, float]:
+    n = len(head)
+    gram = head.T @ head
+    T, T2 = np.trace(gram), np.sum(gram**2)
+    spikes = np.sum(np.sum(head**2, axis=1) ** 2)
+    return T, (n - 1) * T2 - T**2, n * (n + 1) * spikes - (n - 1) * (T**2 + 2 * T2)
+
+
+def _tail(share: float, mean: float, variance: float) -> float:
+    """Probability that a beta variable of this mean and variance reaches `share` or more."""
+    if not 1e-12 < variance < mean * (1 - mean):
+        return np.nan
+    size = mean * (1 - mean) / variance - 1
+    return float(beta.sf(min(share, 1.0), mean * size, (1 - mean) * size))

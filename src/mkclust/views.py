@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
 from .errors import InputError
-
-SHOWN = 5  # how many offending rows or columns an error spells out
+from .frames import is_frame, is_polars, text_columns
 
 
 class MultiView:
@@ -31,11 +31,17 @@ class MultiView:
         Sample names; taken from the frames when they have an index.
     notes : sequence of str
         What a file reader decided on the way here.
+    present : (n, m) booleans, optional
+        Which samples each view holds, where that is not seen from the views themselves.
 
-    Frames are aligned by their index: the same samples in another order are reordered, and a
-    sample missing from one view is an error that names both. Indexing takes rows of every
-    view at once (for kernels, rows and columns), so scikit-learn's model selection can split
-    it; it cannot be iterated, since that would split the views.
+    Frames are aligned by their index: the same samples in another order are reordered, and
+    samples of only some frames are kept (docs/missing.md): the first frame's come first. A row
+    that is NaN throughout is a sample the view lacks; of a kernel, a row and its column; in
+    sparse views only `present` says so. Every sample must be in some view. The attribute
+    `present` is None where nothing is missing.
+
+    Indexing takes rows of every view at once (for kernels, rows and columns), so scikit-learn's
+    model selection can split it; it cannot be iterated, since that would split the views.
 
     Examples
     --------
@@ -57,8 +63,10 @@ class MultiView:
         labels: Any = None,
         index: Any = None,
         notes: Iterable[str] = (),
+        present: Any = None,
     ) -> None:
         if isinstance(views, MultiView):  # what is not given anew is inherited
+            present = views.present if present is None else present
             kernels = kernels or views.kernels
             labels = views.labels if labels is None else labels
             index = views.index if index is None else index
@@ -67,19 +75,33 @@ class MultiView:
         self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
         if len(self.names) != len(items):
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
-        items, frame_index = _aligned(items, self.names, kernels)
+        if kernels:
+            items = [columns_as_rows(item) if is_frame(item) else item for item in items]
+        order = align(items, self.names)
         self.kernels: bool = bool(kernels)
+        found_in = [
+            _matrix(view, name, self.kernels, alone=len(items) == 1 and present is None)
+            for view, name in zip(items, self.names, strict=True)
+        ]
+        if self.kernels:
+            _check_square([matrix for matrix, _ in found_in], self.names)
         self.views: tuple[Any, ...] = tuple(
-            _matrix(view, name) for view, name in zip(items, self.names, strict=True)
+            placed(matrix, rows, self.kernels)
+            for (matrix, _), rows in zip(found_in, order.rows, strict=True)
         )
         self.n_samples = _common_length(self.views, self.names)
-        if self.kernels:
-            _check_square(self.views, self.names)
         self.index: np.ndarray | None = _column(
-            index if index is not None else frame_index, self, "index"
+            index if index is not None else order.index, self, "index"
         )
-        self.labels: np.ndarray | None = _column(_following(labels, self.index), self, "labels")
-        self.notes: tuple[str, ...] = tuple(notes)
+        self.labels: np.ndarray | None = _column(following(labels, self.index), self, "labels")
+        self.notes: tuple[str, ...] = (*notes, *order.notes)
+        seen = presence([absent for _, absent in found_in], order.rows, len(self))
+        self.present: np.ndarray | None = _checked_presence(self, seen, present)
+        if present is not None and self.present is not None:
+            self.views = tuple(
+                blanked(view, ~held, self.kernels)
+                for view, held in zip(self.views, self.present.T, strict=True)
+            )
 
     @property
     def n_views(self) -> int:
@@ -99,13 +121,15 @@ class MultiView:
 
     def __repr__(self) -> str:
         what = "kernels" if self.kernels else "samples"
+        lacking = 0 if self.present is None else int((~self.present.all(axis=1)).sum())
+        some = f", {lacking} of them incomplete" if lacking else ""
         parts = (
             self.names
             if self.kernels
             else [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
         )
         count = f"{self.n_views} {what} of {len(self)}" if self.kernels else f"{len(self)} {what}"
-        return f"MultiView({count}: {', '.join(parts)})"
+        return f"MultiView({count}{some}: {', '.join(parts)})"
 
     def __getitem__(self, key: Any) -> Any:
         """One view by its name, or rows of all views by a slice, a mask or a list."""
@@ -145,10 +169,22 @@ class MultiView:
             labels=None if self.labels is None else self.labels[rows],
             index=None if self.index is None else self.index[rows],
             notes=self.notes,
+            present=None if self.present is None else self.present[rows],
         )
 
+    def own_rows(self, position: int) -> Any:
+        """One view with the samples it holds only: (n_p, f_p), or n_p x n_p of a kernel."""
+        view = self.views[position]
+        if self.present is None or self.present[:, position].all():
+            return view
+        rows = np.flatnonzero(self.present[:, position])
+        return view[rows][:, rows] if self.kernels else view[rows]
+
     def select(self, names: Sequence[str]) -> MultiView:
-        """The same samples with only the named views, in the order given."""
+        """The same samples with only the named views, in the order given.
+
+        An InputError where a sample is in none of them.
+        """
         return MultiView(
             [self[name] for name in names],
             names=names,
@@ -156,6 +192,9 @@ class MultiView:
             labels=self.labels,
             index=self.index,
             notes=self.notes,
+            present=None
+            if self.present is None
+            else self.present[:, [self._position(name) for name in names]],
         )
 
 
@@ -176,7 +215,7 @@ def split_columns(table: Any, columns: Any) -> MultiView:
                 f"got {owners.shape[0] if owners.ndim else 'a scalar'}"
             )
         columns = {str(owner): np.flatnonzero(owners == owner) for owner in dict.fromkeys(owners)}
-    frame = _is_frame(table)
+    frame = is_frame(table)
     if not frame and sp.issparse(table):
         table = table.tocsr()
 
@@ -192,17 +231,13 @@ def split_columns(table: Any, columns: Any) -> MultiView:
     return MultiView({str(name): part(name, chosen) for name, chosen in columns.items()})
 
 
-def _is_frame(value: Any) -> bool:
-    return hasattr(value, "iloc") and hasattr(value, "columns")
-
-
 def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
     """The views as a list, with the names they came with."""
     if isinstance(views, MultiView):
         return list(views.views), list(views.names)
     if isinstance(views, Mapping):
         return list(views.values()), [str(name) for name in views]
-    if _is_frame(views) or sp.issparse(views):
+    if is_frame(views) or is_polars(views) or sp.issparse(views):
         views = [views]
     elif isinstance(views, np.ndarray):
         views = _unstacked(views, kernels)
@@ -237,48 +272,13 @@ def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     return checked
 
 
-def _aligned(items: list[Any], names: Sequence[str], kernels: bool) -> tuple[list[Any], Any]:
-    """Every frame in the row order of the first one; kernels in their columns too."""
-    frames = [p for p, item in enumerate(items) if _is_frame(item)]
-    if not frames:
-        return items, None
-    first = items[frames[0]].index
-    aligned = list(items)
-    for p in frames[1:]:
-        index = items[p].index
-        if index.equals(first):
-            continue
-        _check_same_samples(first, index, names[frames[0]], names[p])
-        if len(frames) < len(items):
-            raise InputError(
-                f"view {names[p]!r} has its rows in another order than {names[frames[0]]!r}, and "
-                "views without an index cannot follow; give every view as a frame, or reorder"
-            )
-        aligned[p] = items[p].loc[first]
-    if kernels:
-        for p in frames:
-            if set(aligned[p].columns) == set(first):
-                aligned[p] = aligned[p].loc[:, first]
-    return aligned, first.to_numpy()
+def _matrix(view: Any, name: str, kernel: bool, alone: bool) -> tuple[Any, np.ndarray | None]:
+    """One view as a 2-D ndarray or csr array, its dtype kept where numeric; and its absent rows.
 
-
-def _check_same_samples(first: Any, index: Any, first_name: str, name: str) -> None:
-    for samples, owner in ((first, first_name), (index, name)):
-        if samples.has_duplicates:
-            twice = list(samples[samples.duplicated()].unique()[:SHOWN])
-            raise InputError(f"view {owner!r} has several rows named {twice}: cannot align")
-    for here, there, owner in ((first, index, name), (index, first, first_name)):
-        missing = here.difference(there, sort=False)
-        if len(missing):
-            shown = ", ".join(map(repr, missing[:SHOWN].tolist()))
-            more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-            raise InputError(f"view {owner!r} lacks {len(missing)} samples: {shown}{more}")
-
-
-def _matrix(view: Any, name: str) -> Any:
-    """One view as a finite 2-D ndarray or csr array, its dtype kept where numeric."""
+    Those are NaN throughout; everything else is finite. The only view there is lacks none.
+    """
     _check_numeric_columns(view, name)
-    columns = list(view.columns) if _is_frame(view) else None
+    columns = list(view.columns) if is_frame(view) or is_polars(view) else None
     try:
         matrix = check_array(
             view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
@@ -295,16 +295,18 @@ def _matrix(view: Any, name: str) -> Any:
         )
     if sp.issparse(matrix):
         matrix = sp.csr_array(matrix)
-    _check_finite(matrix, name, columns)
-    return matrix
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return matrix, None
+    absent = np.zeros(matrix.shape[0], dtype=bool)
+    if not (alone or sp.issparse(matrix)):
+        absent = np.isnan(matrix).all(axis=1)
+    _check_finite(matrix, name, columns, absent, kernel)
+    return matrix, absent
 
 
 def _check_numeric_columns(view: Any, name: str) -> None:
-    if not _is_frame(view):
-        return
-    bad = [
-        column for column, dtype in view.dtypes.items() if getattr(dtype, "kind", "O") not in "iufb"
-    ]
+    bad = text_columns(view)
     if bad:
         shown = ", ".join(map(repr, bad[:SHOWN])) + (" ..." if len(bad) > SHOWN else "")
         raise InputError(
@@ -313,21 +315,46 @@ def _check_numeric_columns(view: Any, name: str) -> None:
         )
 
 
-def _check_finite(matrix: Any, name: str, columns: list[Any] | None) -> None:
-    values = matrix.data if sp.issparse(matrix) else matrix
-    if values.dtype.kind not in "f" or np.isfinite(values).all():
-        return
-    at = np.argwhere(~np.isfinite(values))
+def _check_finite(
+    matrix: Any, name: str, columns: list[Any] | None, absent: np.ndarray, kernel: bool
+) -> None:
     if sp.issparse(matrix):
         coo = matrix.tocoo()
-        row, column = coo.coords[0][at[0, 0]], coo.coords[1][at[0, 0]]
+        bad = ~np.isfinite(coo.data)
+        at = np.column_stack([coo.coords[0][bad], coo.coords[1][bad]])
     else:
-        row, column = at[0]
+        bad = ~np.isfinite(matrix) & ~absent[:, None]
+        at = np.argwhere(bad & ~absent if kernel and len(absent) == matrix.shape[1] else bad)
+    if not len(at):
+        return
+    row, column = at[0]
     where = repr(columns[column]) if columns is not None else str(column)
     raise InputError(
         f"view {name!r} has {len(at)} values that are NaN or infinite (inf), the first at row "
-        f"{row}, column {where}"
+        f"{row}, column {where}: fill them in or drop the column; a sample may lack one of "
+        "several views only as a whole, its row all NaN"
     )
+
+
+def _checked_presence(views: MultiView, seen: np.ndarray | None, given: Any) -> np.ndarray | None:
+    """Who is in which view (n, m), from the views and as given; None for everybody in all."""
+    present = seen
+    if given is not None:
+        mask = np.asarray(given)
+        if mask.shape != (len(views), views.n_views) or mask.dtype != bool:
+            raise InputError(
+                f"present must be True or False for each of {len(views)} samples and "
+                f"{views.n_views} views, got {mask.dtype} {mask.shape}"
+            )
+        present = mask if seen is None else mask & seen
+    if present is None or present.all():
+        return None
+    nowhere = np.flatnonzero(~present.any(axis=1))
+    if len(nowhere):
+        names = nowhere if views.index is None else views.index[nowhere]
+        shown = ", ".join(map(repr, names[:SHOWN].tolist())) + " ..." * (len(names) > SHOWN)
+        raise InputError(f"{len(names)} samples are in no view at all ({shown}): drop them")
+    return present
 
 
 def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:
@@ -344,13 +371,6 @@ def _check_square(views: Sequence[Any], names: Sequence[str]) -> None:
     for view, name in zip(views, names, strict=True):
         if view.shape[0] != view.shape[1]:
             raise InputError(f"kernel {name!r} must be square, got shape {view.shape}")
-
-
-def _following(labels: Any, index: np.ndarray | None) -> Any:
-    """Labels that come with sample names, in the order of the views' own."""
-    if index is None or not hasattr(labels, "reindex") or set(labels.index) != set(index):
-        return labels
-    return labels.loc[index] if labels.index.is_unique else labels
 
 
 def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from mkclust import MKCDNM, datasets
+from mkclust import MKCDNM, choose_k, datasets
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
@@ -111,6 +111,32 @@ def test_every_chart_is_drawn(browser):
         """
     )
     assert len(drawn) == 4 + 6 + 7 + 7 and all(drawn)
+
+
+def test_answers_to_the_next_questions_are_drawn(chromium, tmp_path):
+    views = datasets.make_views(90, 3, 2, noise=0.8, n_noise_views=1, random_state=0)
+    model = MKCDNM(3, random_state=0).fit(views)
+    answers = [
+        choose_k(views, (2, 4), n_splits=1),
+        model.stability(views, n_splits=1),
+        model.view_influence(views),
+    ]
+    page = model.report(tmp_path / "answers.html", views, answers=answers)
+    chromium.get("about:blank")
+    chromium.get(page.as_uri())
+    soon(chromium, "return document.documentElement.dataset.ready === 'true'")
+    drawn = """
+        return ["choice", "stability"].map((name) =>
+          document.querySelectorAll(`#chart-${name} svg path`).length);
+        """
+    assert min(chromium.execute_script(drawn)) > 8
+    first = chromium.find_element("css selector", "h1 .lone")
+    assert first.text == "noise1 agrees with no other view beyond chance."
+    alarm = chromium.execute_script(
+        "return getComputedStyle(arguments[0]).color !== getComputedStyle(document.body).color",
+        first,
+    )
+    assert alarm and chromium.get_log("browser") == []
 
 
 def test_hovering_names_the_sample(browser):

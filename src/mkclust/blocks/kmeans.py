@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from ..errors import DegenerateWarning
-from ..labels import kmeans_labels, unit_rows
+from ..labels import kmeans_clusters, unit_rows
 from ..progress import step
 from .engine import Engine
 from .passes import each, total
@@ -132,15 +132,14 @@ def kmeans(
     chosen = np.sort(random.choice(n, min(n, max(sample or SAMPLE, 500 * k)), replace=False))
     rows = total("rows to start k-means", TakeTask(chosen), blocks, engine, None)["rows"]
     if len(rows) == n:
-        labels = kmeans_labels(rows, k, n_init=n_init, random_state=np.random.RandomState(seed))
-        centres = np.array([rows[labels == j].mean(axis=0) for j in range(labels.max() + 1)])
-        inertia = float(((rows - centres[labels]) ** 2).sum())
-        return Clustering(labels, centres, inertia, 0)
+        found = kmeans_clusters(rows, k, n_init=n_init, random_state=np.random.RandomState(seed))
+        inertia = float(((rows - found.centres[found.labels]) ** 2).sum())
+        return Clustering(found.labels, found.centres, inertia, 0)
     still = TOLERANCE * float(rows.astype(np.float64).var(axis=0).mean())
     start = _start(rows, k, n_init, seed)
     centres, steps = _lloyd(blocks, start, still, engine, work, name)
-    found = list(each("labels", AssignTask(centres), blocks, engine))
-    labels = np.concatenate([part["labels"] for part in found])
+    parts = list(each("labels", AssignTask(centres), blocks, engine))
+    labels = np.concatenate([part["labels"] for part in parts])
     if (distinct := np.count_nonzero(np.bincount(labels, minlength=k))) < k:
         warnings.warn(
             f"only {distinct} clusters found where {k} were asked for", DegenerateWarning,
@@ -149,7 +148,7 @@ def kmeans(
     return Clustering(
         labels=labels,
         centres=centres,
-        inertia=float(sum(part["inertia"] for part in found)),
+        inertia=float(sum(part["inertia"] for part in parts)),
         steps=steps,
     )
 

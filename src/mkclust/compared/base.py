@@ -66,6 +66,15 @@ class ComparedMethod(MultiViewClusterer):
         """The settings its authors tuned it over, for k clusters; one empty one without any."""
         return [dict(zip(cls.grid, values, strict=True)) for values in product(*cls.grid.values())]
 
+    def __getattr__(self, name: str) -> Any:
+        """Say why there is no `predict`, where Python would only say that there is none."""
+        if name in ("predict", "transform"):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: {self.title} says nothing about samples "
+                "that were not fitted; fit again with them, or take MKCDNM"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def _keep(self, trace: Trace) -> None:
         """Store the trace; warn when the run ended at its cap."""
         self.objective_history_ = np.array(trace.values)

@@ -32,23 +32,23 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
     with parsing("MATLAB v7.3 file", ADVICE), h5py.File(path, "r") as file:
         limits.allow("views", len(file), "it")
         names = [name for name in file if not name.startswith("#")]
-        return [_described(_member(file, name), name, limits, file) for name in names]
+        return [_described(member(file, name), name, limits, file) for name in names]
 
 
 def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
     """The wanted variables: arrays, lists for cells, csc arrays for sparse, str for text."""
     with parsing("MATLAB v7.3 file", ADVICE), h5py.File(path, "r") as file:
-        return {v.name: _value(_member(file, v.name), v, file, limits) for v in wanted}
+        return {v.name: _value(member(file, v.name), v, file, limits) for v in wanted}
 
 
-def _member(group: Any, name: str) -> Any:
+def member(group: Any, name: str) -> Any:
     link = group.get(name, getlink=True)
     if not isinstance(link, h5py.HardLink):
         raise FileFormatError(f"{name} is a {type(link).__name__}, which is not followed")
     return group[name]
 
 
-def _attribute(thing: Any, name: str) -> Any:
+def attribute(thing: Any, name: str) -> Any:
     if name not in thing.attrs:
         return None
     if thing.attrs.get_id(name).get_storage_size() > 4096:
@@ -60,7 +60,7 @@ def _attribute(thing: Any, name: str) -> Any:
 def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Variable:
     """A member of the file; cells are opened only when `file` is given, so not inside others."""
     if isinstance(thing, h5py.Group):
-        rows = _attribute(thing, "MATLAB_sparse")
+        rows = attribute(thing, "MATLAB_sparse")
         return (
             Variable(name, "struct", ())
             if rows is None
@@ -68,8 +68,8 @@ def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Varia
         )
     if not isinstance(thing, h5py.Dataset) or thing.shape is None:
         return Variable(name, "object", ())
-    shape, kind, dtype = thing.shape[::-1], _attribute(thing, "MATLAB_class"), thing.dtype
-    if _attribute(thing, "MATLAB_empty"):
+    shape, kind, dtype = thing.shape[::-1], attribute(thing, "MATLAB_class"), thing.dtype
+    if attribute(thing, "MATLAB_empty"):
         kind = {"char": "text", "cell": "cell"}.get(str(kind), "matrix")
         return Variable(name, kind, (0, 0), "str" if kind == "text" else "float64")
     if kind == "cell":
@@ -86,11 +86,11 @@ def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Varia
 
 
 def _sparse(group: Any, name: str, rows: int, limits: Limits) -> Variable:
-    columns = _sound(_member(group, "jc"), limits).size - 1
+    columns = sound(member(group, "jc"), limits).size - 1
     if rows < 0 or columns < 0:
         raise FileFormatError(f"the sparse matrix {name} has a negative size: {ADVICE}")
     # a matrix without non-zeros has no values stored at all
-    count = _sound(_member(group, "data"), limits).size if "data" in group else 0
+    count = sound(member(group, "data"), limits).size if "data" in group else 0
     return Variable(name, "sparse", (rows, columns), "float64", 16 * (count + rows + columns + 2))
 
 
@@ -103,13 +103,13 @@ def _referred(dataset: Any, name: str, file: Any, limits: Limits) -> list[Any]:
     if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
         raise FileFormatError(f"the cell {name} does not hold references: {ADVICE}")
     limits.allow("bytes", ITEM_BYTES * prod(dataset.shape), f"the cell {name}")
-    references = _sound(dataset, limits)[()].ravel()
+    references = sound(dataset, limits)[()].ravel()
     if not all(references):
         raise FileFormatError(f"the cell {name} has items that are missing: {ADVICE}")
     return [file[reference] for reference in references]
 
 
-def _sound(dataset: Any, limits: Limits) -> Any:
+def sound(dataset: Any, limits: Limits) -> Any:
     """A dataset whose values are stored in this file, in chunks that may be read."""
     if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
         raise FileFormatError(f"an array is missing where one is expected: {ADVICE}")
@@ -118,7 +118,7 @@ def _sound(dataset: Any, limits: Limits) -> Any:
     creation = dataset.id.get_create_plist()
     filters = {creation.get_filter(number)[0] for number in range(creation.get_nfilters())}
     if not filters <= BUILT_IN_FILTERS:
-        raise FileFormatError(f"{dataset.name} is compressed in a way MATLAB does not: {ADVICE}")
+        raise FileFormatError(f"{dataset.name} is compressed in a way that needs a plugin")
     largest = max(prod(dataset.shape), prod(dataset.chunks or (0,)))
     limits.allow("bytes", largest * dataset.dtype.itemsize, str(dataset.name))
     return dataset
@@ -133,7 +133,7 @@ def _value(thing: Any, variable: Variable, file: Any, limits: Limits) -> Any:
         return _sparse_value(thing, variable, limits)
     if 0 in variable.shape:
         return "" if variable.kind == "text" else np.zeros(variable.shape)
-    array = native(_sound(thing, limits)[()]).T
+    array = native(sound(thing, limits)[()]).T
     if variable.kind == "text":
         rows = ["".join(map(chr, row)).rstrip() for row in np.atleast_2d(array).tolist()]
         return rows[0] if len(rows) == 1 else np.array(rows)
@@ -141,9 +141,9 @@ def _value(thing: Any, variable: Variable, file: Any, limits: Limits) -> Any:
 
 
 def _sparse_value(group: Any, variable: Variable, limits: Limits) -> Any:
-    pointers = _sound(_member(group, "jc"), limits)[()].astype(np.int64)
+    pointers = sound(member(group, "jc"), limits)[()].astype(np.int64)
     if "data" not in group:
         return sp.csc_array(variable.shape)
-    values = _sound(_member(group, "data"), limits)[()]
-    indices = _sound(_member(group, "ir"), limits)[()].astype(np.int64)
+    values = sound(member(group, "data"), limits)[()]
+    indices = sound(member(group, "ir"), limits)[()].astype(np.int64)
     return sound_sparse(sp.csc_array((values, indices, pointers), shape=variable.shape))

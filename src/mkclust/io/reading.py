@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import FileFormatError, InputError
 from ..views import MultiView
-from . import delimited, mat, npz, parquet
+from . import delimited, h5mu, mat, npz, parquet
 from .assemble import as_labels, assemble
 from .choose import Name, Request, choose_labels
 from .guard import DEFAULT_LIMITS, Limits, as_path, check_regular, naming
@@ -20,6 +20,7 @@ from .tables import Classes, Table, combine
 from .variables import Variable, is_label_name, listed
 
 ARCHIVES: dict[str, Any] = {".mat": mat, ".npz": npz}  # many variables in one file
+OMICS: dict[str, Any] = {".h5mu": h5mu, ".h5ad": h5mu}  # matrices with the names of their samples
 TABLES: dict[str, Any] = {".csv": delimited, ".tsv": delimited, ".parquet": parquet}
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -34,7 +35,7 @@ def read(
     kernels: bool | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> MultiView:
-    """Views from a .mat, .npz, .csv, .tsv or .parquet file, a folder of tables, or a list of files.
+    """Views from a .mat, .npz, .h5mu, .h5ad, .csv, .tsv or .parquet file, a folder or a list.
 
     What is not said is decided from names and shapes; the result's ``notes`` tell how.
 
@@ -42,7 +43,7 @@ def read(
     ----------
     path : path or list of paths
         In a folder or list every file is a view, named after the file; rows follow the sample
-        names where the files have them.
+        names where the files have them, and samples that only some files have are kept.
     views : str or list of str, optional
         Variables (or files) to use, in this order.
     labels : str or False, optional
@@ -109,12 +110,12 @@ def _archive(path: Paths) -> Path | None:
         return None
     file = as_path(path)
     with naming(file):
-        return file if not file.is_dir() and _reader(file) in ARCHIVES.values() else None
+        return file if not file.is_dir() and _reader(file) not in TABLES.values() else None
 
 
 def _reader(file: Path) -> Any:
     """The module that reads this kind of file, once it is known to be a file."""
-    readers = {**ARCHIVES, **TABLES}
+    readers = {**ARCHIVES, **OMICS, **TABLES}
     kind = file.suffix.lower()
     check_regular(file)
     if kind not in readers:
@@ -124,12 +125,16 @@ def _reader(file: Path) -> Any:
 
 def _read_archive(file: Path, request: Request, limits: Limits) -> MultiView:
     reader = _reader(file)
+    if reader is h5mu:
+        return h5mu.read_views(file, request, limits)
     plan = make_plan(reader.variables(file, limits), request, reader.STACK_AXIS, limits)
     return assemble(plan, reader.load(file, plan.wanted, limits))
 
 
 def _with_roles(reader: Any, file: Path, limits: Limits) -> list[Variable]:
     variables = reader.variables(file, limits)
+    if reader is h5mu:
+        return list(variables)
     try:
         roles = make_plan(variables, Request(), reader.STACK_AXIS, limits).roles
     except InputError as error:
@@ -171,7 +176,10 @@ def _read_table(file: Path, request: Request, limits: Limits) -> Table:
             raise FileFormatError(f"it holds {views.n_views} views; a list takes one per file")
         note = f"View {file.stem} is {views.names[0]} of {file.name}."
         done = request.transpose is not None
-        return Table(file, views.views[0], labels=views.labels, notes=(note,), oriented=done)
+        index = None if views.index is None else tuple(map(str, views.index))
+        return Table(
+            file, views.views[0], index=index, labels=views.labels, notes=(note,), oriented=done
+        )
 
 
 def _read_classes(file: Path, request: Request, limits: Limits) -> Classes:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..alignment import lacking_words, placed
 from ..errors import FileFormatError, InputError
 from ..views import MultiView
 from .choose import Name, Request
@@ -20,7 +21,10 @@ SHOWN = 5  # how many sample names an error spells out
 
 @dataclass(frozen=True)
 class Table:
-    """One file: numbers (n, f), the columns' names, and what was set aside from the columns."""
+    """One file: numbers (n, f), the columns' names, and what was set aside from the columns.
+
+    `held` says which of the samples are its own, once it is in line with others; None for all.
+    """
 
     path: Path
     values: Any
@@ -29,6 +33,7 @@ class Table:
     labels: np.ndarray | None = None
     notes: tuple[str, ...] = ()
     oriented: bool = False
+    held: np.ndarray | None = None
 
     @property
     def name(self) -> str:
@@ -44,13 +49,14 @@ class Table:
             )
         return replace(self, values=self.values.T, columns=self.index, index=self.columns)
 
-    def taken(self, rows: np.ndarray, kernels: bool) -> Table:
-        values = self.values[rows]
+    def placed(self, samples: tuple[str, ...], rows: np.ndarray, kernels: bool) -> Table:
+        """The same for these samples: `rows` has the row of each, -1 for one it lacks."""
         return replace(
             self,
-            values=values[:, rows] if kernels else values,
-            index=None if self.index is None else tuple(self.index[row] for row in rows),
+            values=placed(self.values, rows, kernels),
+            index=samples,
             labels=None if self.labels is None else self.labels[rows],
+            held=rows >= 0,
         )
 
 
@@ -168,7 +174,15 @@ def combine(
         labels=labels,
         index=None if index is None else np.array(index),
         notes=[*notes, *more_notes],
+        present=_present(tables),
     )
+
+
+def _present(tables: Sequence[Table]) -> np.ndarray | None:
+    if all(table.held is None for table in tables):
+        return None
+    every = np.ones(tables[0].values.shape[0], dtype=bool)
+    return np.column_stack([every if table.held is None else table.held for table in tables])
 
 
 def _are_kernels(tables: Sequence[Table], forced: bool | None, notes: list[str]) -> bool:
@@ -209,26 +223,48 @@ def _headed(tables: Sequence[Table], samples: Sequence[str]) -> bool:
 
 
 def _in_line(tables: Sequence[Table], kernels: bool, notes: list[str]) -> list[Table]:
-    """Every table in the row order of the first one that names its rows."""
+    """Every table with the samples of the first one that names them, then those of the others."""
     first = next((table for table in tables if table.index is not None), None)
-    if first is None or first.index is None:
+    other = next((t for t in tables if first and t.index not in (None, first.index)), None)
+    if first is None or other is None:
         return list(tables)
-    lined = []
-    for table in tables:
-        if table.index is None or table.index == first.index:
-            lined.append(table)
-            continue
-        unnamed = [other.path.name for other in tables if other.index is None]
-        if unnamed:
-            raise FileFormatError(
-                f"{table.path} has its rows in another order than {first.path}, and {unnamed[0]} "
-                "has no sample names to follow; name the samples in every file, or in none"
-            )
-        rows = _order(first.index, table)
-        _check_present(table.index, first)
-        lined.append(table.taken(rows, kernels))
+    unnamed = [table.path.name for table in tables if table.index is None]
+    if unnamed:
+        raise FileFormatError(
+            f"{other.path} has other samples, or another order of them, than {first.path}, and "
+            f"{unnamed[0]} has no sample names to follow; name the samples in every file, or in "
+            "none"
+        )
+    _check_linked(tables)
+    samples = tuple(dict.fromkeys(name for table in tables for name in table.index or ()))
+    return [_with_samples(table, samples, first, kernels, notes) for table in tables]
+
+
+def _with_samples(
+    table: Table, samples: tuple[str, ...], first: Table, kernels: bool, notes: list[str]
+) -> Table:
+    if table.index == samples:
+        return table
+    position = {name: row for row, name in enumerate(table.index or ())}
+    rows = np.array([position.get(name, -1) for name in samples], dtype=np.intp)
+    if (np.diff(rows[rows >= 0]) < 0).any():
         notes.append(f"Rows of {table.path.name} were reordered to follow {first.path.name}.")
-    return lined
+    absent = [samples[i] for i in np.flatnonzero(rows < 0)]
+    if absent:
+        notes.append(lacking_words(table.name, absent))
+    return table.placed(samples, rows, kernels)
+
+
+def _check_linked(tables: Sequence[Table]) -> None:
+    """Names that no other file has are more likely columns, or written differently."""
+    for table in tables:
+        others = {name for other in tables if other is not table for name in other.index or ()}
+        if others.isdisjoint(table.index or ()):
+            raise FileFormatError(
+                f"{table.path} has no sample in common with any other file, its first is "
+                f"{(table.index or ('',))[0]!r}; are the names written alike? pass transpose=True "
+                "if the headers name the samples"
+            )
 
 
 def _order(index: Sequence[str], table: Table | Classes) -> np.ndarray:
@@ -260,15 +296,30 @@ def _classes(
         if classes.index is None or tables[0].index is None:
             return classes.labels
         return classes.labels[_order(tables[0].index, classes)]
-    found = [(table.path, table.labels) for table in tables if table.labels is not None]
+    found = [table for table in tables if table.labels is not None]
     if not found:
         notes.append("No labels: neither a file nor a column is named like them.")
         return None
-    first, labels = found[0]
-    for path, others in found[1:]:
-        if not np.array_equal(others, labels):
+    return _merged_labels(found)
+
+
+def _merged_labels(tables: Sequence[Table]) -> np.ndarray:
+    """The labels that tables have as a column: equal where samples are in several of them."""
+    first = tables[0]
+    labels = np.asarray(first.labels)
+    known = np.ones(len(labels), dtype=bool) if first.held is None else first.held
+    for table in tables[1:]:
+        others = np.asarray(table.labels)
+        held = np.ones(len(others), dtype=bool) if table.held is None else table.held
+        if len(others) != len(labels) or (labels != others)[known & held].any():
             raise FileFormatError(
-                f"{path} and {first} have different labels; choose a file or column with "
-                "labels=..., or pass labels=False"
+                f"{table.path} and {first.path} have different labels; choose a file or column "
+                "with labels=..., or pass labels=False"
             )
+        labels, known = np.where(known, labels, others), known | held
+    if not known.all():
+        sample = (first.index or ())[int(np.flatnonzero(~known)[0])]
+        raise FileFormatError(
+            f"no file has the label of sample {sample!r}; pass labels=False to do without"
+        )
     return labels

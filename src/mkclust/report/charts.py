@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..evidence import evidence_of
+from ..stability import FLIPS
 from ..trust import ranking, unrelated
 from . import palette
 from .groups import Silhouettes, class_table
@@ -52,6 +53,8 @@ def chart_data(subject: Subject, silhouettes: Silhouettes | None) -> dict[str, A
         "blocks": _blocks(subject, shown),
         "silhouettes": None if silhouettes is None else _rounded(silhouettes.quantiles, 3),
         "classes": _classes(subject),
+        "choice": _choice(subject),
+        "stability": _stability(subject),
     }
 
 
@@ -59,7 +62,8 @@ def _agreement(subject: Subject, order: np.ndarray) -> Any:
     found = getattr(subject.model, "agreement_", None)
     if found is None or len(found) < 2:
         return None
-    return _rounded(found[np.ix_(order, order)], 3)
+    shown = _rounded(found[np.ix_(order, order)], 3)
+    return [[None if np.isnan(value) else value for value in row] for row in shown]
 
 
 def _noise(subject: Subject, order: np.ndarray) -> Any:
@@ -143,6 +147,33 @@ def _classes(subject: Subject) -> Any:
         return None
     names, table = class_table(subject.classes, subject.labels)
     return {"names": names, "counts": table.tolist()} if len(names) <= MOST_CLASSES else None
+
+
+def _choice(subject: Subject) -> Any:
+    choice = subject.choice
+    if choice is None:
+        return None
+    best = max(row.score for row in choice.table)
+    lines = {
+        "score": [row.score / best if best > 0 else 0.0 for row in choice.table],
+        "stability": [row.stability for row in choice.table],
+        "separation": [row.separation for row in choice.table],
+        "gap": [row.gap for row in choice.table],
+        "noise share": [row.noise for row in choice.table],
+    }
+    return {
+        "ks": [row.k for row in choice.table],
+        "chosen": choice.k,
+        "lines": {name: _rounded(np.array(values), 4) for name, values in lines.items()},
+    }
+
+
+def _stability(subject: Subject) -> Any:
+    found = subject.stability
+    if found is None:
+        return None
+    flips = np.bincount(found.labels[found.samples < FLIPS], minlength=len(found.clusters))
+    return {"clusters": _rounded(found.clusters, 3), "flips": flips.tolist()}
 
 
 def _whole(points: np.ndarray, most: float) -> list[int]:

@@ -10,7 +10,7 @@ from string import Template
 from typing import Any
 
 from .._version import __version__
-from . import sections
+from . import questions, sections
 from .charts import chart_data
 from .groups import silhouettes
 from .html import Raw, text
@@ -18,8 +18,9 @@ from .subject import Subject
 
 ECHARTS = "6.1.0"
 TITLES = {
-    "summary": "Summary", "views": "Views", "samples": "Samples", "blocks": "Blocks",
-    "clusters": "Clusters", "classes": "Classes", "proof": "Proof", "details": "Details",
+    "summary": "Summary", "choice": "How many", "views": "Views", "samples": "Samples",
+    "blocks": "Blocks", "clusters": "Clusters", "stability": "Stability", "classes": "Classes",
+    "proof": "Proof", "details": "Details",
 }  # fmt: skip
 
 
@@ -30,10 +31,12 @@ def render(subject: Subject) -> str:
     data = chart_data(subject, found)
     parts = {
         "summary": sections.summary(subject, found),
+        "choice": questions.how_many(subject),
         "views": sections.views(subject),
         "samples": sections.samples(subject, data["samples"]),
         "blocks": sections.blocks(subject, data["blocks"]),
         "clusters": sections.clusters(subject, found),
+        "stability": questions.stable(subject),
         "classes": sections.known_classes(subject, data["classes"]),
         "proof": sections.proof(subject),
         "details": sections.details(subject),

@@ -14,7 +14,7 @@ from .._version import __version__
 from ..evidence import evidence_of
 from ..metrics import evaluate
 from ..trust import mean_agreement, ranking, unrelated
-from . import words
+from . import questions, words
 from .charts import MOST_VIEWS
 from .groups import Silhouettes, class_table
 from .html import Raw, chart, grid, paragraph, section, table, text
@@ -26,12 +26,11 @@ METRICS = {"acc": "ACC", "nmi": "NMI (max)", "purity": "purity", "ari": "ARI"}
 
 def summary(subject: Subject, silhouettes: Silhouettes | None) -> Raw:
     lone = [subject.views[p] for p in unrelated(subject.model)]
-    parts: list[str] = [Raw(f"<h1>{text(words.summary(subject))}</h1>")]
+    first = words.alarm(subject)
+    alarm = f'<strong class="lone">{text(first)}</strong> ' if first else ""
+    parts: list[str] = [Raw(f"<h1>{alarm}{text(words.summary(subject))}</h1>")]
     if lone:
-        advice = (
-            f"{words.unrelated_words(lone)}. A view unrelated to the others adds noise and "
-            "drives up the dimensions kept of all: leave it out and compare."
-        )
+        advice = words.advice(subject, lone)
         parts.append(
             Raw(f'<p class="alarm" role="alert"><strong>Unrelated.</strong> {text(advice)}</p>')
         )
@@ -75,6 +74,7 @@ def _trusted_views(subject: Subject) -> Iterator[str]:
         "the numbers.", height, "Left: directions kept that the consensus does not share. "
         "Right: directions of the consensus that the view lacks."))  # fmt: skip
     yield f'<div class="pair">{"".join(both)}</div>'
+    yield from questions.influence(subject)
     if evidence_of(subject.model) is not None:
         yield "<h3>Directions kept, against each view’s spectrum</h3>"
         yield paragraph(
@@ -96,7 +96,7 @@ def _trust_table(subject: Subject) -> Raw:
     rows = []
     for rank, p in enumerate(order, start=1):
         word = words.verdict(trust[p], int(p) in lone)
-        known = len(order) > 1
+        known = not np.isnan(trust[p])
         rows.append([
             f"{rank}. {subject.views[p]}", *_width(subject, int(p)),
             f"{trust[p].round(2) + 0.0:.2f}" if known else "–",

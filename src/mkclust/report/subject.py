@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..choose import ChoiceOfK
 from ..errors import InputError
 from ..estimator import MultiViewClusterer
+from ..influence import ViewInfluence
+from ..stability import Stability
 from ..views import MultiView
 
 LONGEST = 120  # characters of a name that a page shows
@@ -32,6 +36,9 @@ class Subject:
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     command: str | None = None
+    choice: ChoiceOfK | None = None
+    stability: Stability | None = None
+    influence: ViewInfluence | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -49,6 +56,7 @@ def subject(
     classes: Any = None,
     notes: tuple[str, ...] = (),
     command: str | None = None,
+    answers: Sequence[Any] = (),
 ) -> Subject:
     """The model with what the views, if given, say about names, widths and classes."""
     check_is_fitted(model, "labels_")
@@ -70,7 +78,23 @@ def subject(
         notes=notes,
         remarks=() if data is None else data.notes,
         command=command,
+        **_answered(answers),
     )
+
+
+def _answered(answers: Sequence[Any]) -> dict[str, Any]:
+    """Each answer in the field of its kind."""
+    kinds = {"choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence}
+    fields = {}
+    for answer in answers:
+        name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
+        if name is None:
+            raise InputError(
+                "answers are what choose_k, stability and view_influence return, not "
+                f"{type(answer).__name__}"
+            )
+        fields[name] = answer
+    return fields
 
 
 def shortened(name: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..influence import change
 from ..metrics import accuracy
 from ..trust import ranking, unrelated
 from .subject import Subject
@@ -29,6 +30,12 @@ def summary(subject: Subject) -> str:
     return "; ".join(parts) + "."
 
 
+def alarm(subject: Subject) -> str:
+    """The sentence before all others, where views are noise: which; empty where none are."""
+    lone = [subject.views[p] for p in unrelated(subject.model)]
+    return f"{unrelated_words(lone)}." if 0 < len(lone) < len(subject.views) else ""
+
+
 def _trust(subject: Subject) -> Iterator[str]:
     order, lone = ranking(subject.model), unrelated(subject.model)
     related = [subject.views[p] for p in order if p not in lone]
@@ -39,9 +46,7 @@ def _trust(subject: Subject) -> Iterator[str]:
         return
     if len(related) > 2:
         yield f"{related[0]} agrees most with the other views, {related[-1]} least"
-    if lone:
-        yield f"{unrelated_words([subject.views[p] for p in lone])}"
-    else:
+    if not lone:
         yield "every view agrees with another beyond chance"
 
 
@@ -53,6 +58,31 @@ def unrelated_words(names: list[str]) -> str:
     """
     verb = "agrees" if len(names) == 1 else "agree"
     return f"{listed(names)} {verb} with no other view beyond chance"
+
+
+def advice(subject: Subject, names: list[str]) -> str:
+    """What to do about views that stand alone, with what leaving them out changes if known."""
+    found = subject.influence
+    if found is not None and found.without_unrelated is not None:
+        left = found.without_unrelated
+        return (
+            f"{listed(names)}: leave out and compare. The other views then keep {left.kept} "
+            f"directions instead of {left.kept_before}, and the answer is {change(left.ari)} "
+            f"(ARI {left.ari:.2f} to this one)."
+        )
+    return (
+        f"{unrelated_words(names)}. A view unrelated to the others adds noise and drives up the "
+        "dimensions kept of all: leave it out and compare."
+    )
+
+
+def steadiness(jaccard: float) -> str:
+    """One word for a cluster's mean Jaccard index, after C. Hennig (2007).
+
+    >>> steadiness(0.9), steadiness(0.65), steadiness(0.3)
+    ('stable', 'uncertain', 'dissolved')
+    """
+    return "stable" if jaccard >= 0.75 else "uncertain" if jaccard >= 0.5 else "dissolved"
 
 
 def verdict(agreement: float, alone: bool) -> str:
@@ -77,7 +107,7 @@ def _from_model(subject: Subject) -> Iterator[str]:
         asked = {"k": model.n_clusters, "k-1": model.n_clusters - 1}.get(
             str(model.threshold), model.threshold
         )
-        if model.threshold_ < float(asked) or model.unrelated_views_:
+        if model.threshold_ < float(asked):
             yield (
                 f"The overlap of {float(asked):g} asked of every pair of views could not be "
                 f"reached; pairs that agree beyond chance were held to {model.threshold_:.3g}, "

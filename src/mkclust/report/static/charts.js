@@ -68,7 +68,7 @@ const Charts = (() => {
     const label = { color: viewColour, ...short, interval: 0 };
     const wide = names.length <= 14;
     return cells(names, names, data.agreement,
-      wide ? (x, y) => (x === y ? "" : plain(data.agreement[y][x], 2)) : null,
+      wide ? (x, y) => (x === y || data.agreement[y][x] === null ? "" : plain(data.agreement[y][x], 2)) : null,
       ({ value }) => tip(`${names[value[1]]} and ${names[value[0]]}`, `agreement ${plain(value[2], 3)}`),
       { x: { axisLabel: { ...label, rotate: names.length > 6 ? 60 : 30 } }, y: { axisLabel: label } });
   }
@@ -134,6 +134,35 @@ const Charts = (() => {
     return bars(panels, names, css("--ink"), 16);
   }
 
+  function choice() {
+    const { ks, chosen, lines } = data.choice;
+    const tones = { score: css("--ink"), stability: css("--n-noise"), separation: colour(2), gap: css("--c-noise"), "noise share": css("--quiet") };
+    const series = Object.entries(lines).map(([name, values]) => ({ name, type: "line",
+      data: values.map((value, i) => [ks[i], value]), color: tones[name], symbolSize: name === "score" ? 8 : 5,
+      lineStyle: { width: name === "score" ? 3 : 1.5, type: name === "noise share" ? "dashed" : "solid" } }));
+    series[0].markLine = { symbol: "none", silent: true, data: [{ xAxis: chosen,
+      lineStyle: { type: "solid", color: css("--focus"), width: 1.5 },
+      label: { formatter: `k = ${chosen}`, color: css("--ink"), position: "end", distance: 9 } }] };
+    return {
+      ...base(({ seriesName, value }) => tip(`${value[0]} clusters`, `${seriesName} ${plain(value[1], 3)}`)),
+      legend: { bottom: 0, type: "scroll", textStyle: { color: css("--ink") }, pageTextStyle: { color: css("--ink") }, pageIconColor: css("--ink") },
+      grid: { left: 8, right: 24, top: 34, bottom: 40, containLabel: true },
+      xAxis: axis("value", { min: ks[0], max: ks[ks.length - 1], minInterval: 1, splitLine: { show: false } }),
+      yAxis: axis("value", { max: 1 }), series,
+    };
+  }
+
+  function stability() {
+    const { clusters: values, flips } = data.stability;
+    const bar = (numbers, digits) => ({ type: "bar", data: numbers.map((value, c) => ({ value, itemStyle: { color: colour(c) } })),
+      label: { show: true, position: "right", color: css("--quiet"), fontSize: 11, formatter: ({ value }) => value.toFixed(digits) } });
+    return bars([
+      { title: "Jaccard", series: bar(values, 2), axis: { min: 0, max: 1.3, interval: 0.5, axisLabel: { showMaxLabel: false },
+        splitLine: { show: true, showMaxLine: false, lineStyle: { color: css("--line") } } } },
+      { title: "samples that flip", series: bar(flips, 0), axis: { ...roomy, minInterval: 1 } },
+    ], values.map((_, cluster) => `cluster ${cluster}`), css("--ink"), 16);
+  }
+
   function spectrum(at) {
     const { points, kept } = data.spectra.views[at];
     const last = points[points.length - 1][0];
@@ -153,5 +182,5 @@ const Charts = (() => {
     };
   }
 
-  return { data, css, mode, colour, shape, heat, tip, base, agreement, classes, noise, weights, clusters, spectrum };
+  return { data, css, mode, colour, shape, heat, tip, base, agreement, classes, noise, weights, clusters, choice, stability, spectrum };
 })();

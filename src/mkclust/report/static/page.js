@@ -296,7 +296,7 @@
   function start() {
     const preferred = matchMedia("(prefers-color-scheme: dark)");
     root.dataset.theme = preferred.matches ? "dark" : "light";
-    for (const name of ["agreement", "noise", "weights", "clusters", "classes"]) {
+    for (const name of ["agreement", "noise", "weights", "clusters", "classes", "choice", "stability"]) {
       const place = byId(`chart-${name}`);
       if (place) draw(place, Charts[name]);
     }

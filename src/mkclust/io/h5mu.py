@@ -1,0 +1,172 @@
+"""MuData (.h5mu) and AnnData (.h5ad) files: matrices, sample names and a column of classes.
+
+Read with h5py alone, as in `mat73`: nothing is followed out of the file, and every size is checked
+before it is allocated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import FileFormatError, InputError
+from ..omics import joined
+from ..views import MultiView
+from .assemble import as_labels
+from .choose import Request
+from .guard import ITEM_BYTES, Limits, native, parsing, sound_sparse
+from .mat73 import attribute, member, sound
+from .variables import Variable
+
+ADVICE = "write it again with .write() of MuData or AnnData"
+NAMES_AT_ONCE = (
+    256 << 20
+)  # bytes: a name may be as long as the file, so few are read of a large one
+SLOTS = ("layers", "obsm")  # beside X, where matrices with a row per sample lie
+SPARSE = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array}
+
+
+def variables(path: Path, limits: Limits) -> list[Variable]:
+    """The matrices of the file, by the place they are chosen with; X of each modality is a view."""
+    with parsing(f"{path.suffix} file", ADVICE), h5py.File(path, "r") as file:
+        found = dict(_matrices(file, limits))
+        return [_described(thing, place, limits) for place, thing in found.items()]
+
+
+def read_views(path: Path, request: Request, limits: Limits) -> MultiView:
+    """X of every modality, or the matrices asked for, with samples in line by their names."""
+    if request.kernels or request.transpose:
+        raise InputError("its matrices have samples as rows and features as columns")
+    with parsing(f"{path.suffix} file", ADVICE), h5py.File(path, "r") as file:
+        places = dict(_matrices(file, limits))
+        chosen = request.views or [p for p, thing in places.items() if _is_x(thing)]
+        unknown = [place for place in chosen if place not in places]
+        if unknown:
+            raise InputError(f"no matrix {unknown[0]!r}; it has {', '.join(places)}")
+        described = [_described(places[place], place, limits) for place in chosen]
+        limits.allow("bytes", sum(variable.bytes for variable in described), "it")
+        found = {}
+        for variable in described:
+            thing = places[variable.name]
+            owner = thing.parent if _is_x(thing) else thing.parent.parent
+            found[variable.name] = (_value(thing, variable, limits), _samples(owner, limits))
+        labels = None
+        if isinstance(request.labels, str):
+            labels = as_labels(_column(member(file, "obs"), request.labels, limits))
+        views = joined(found, _samples(file, limits))
+    notes = [f"Views are {', '.join(chosen)}."]
+    return MultiView(views, labels=labels, notes=notes)
+
+
+def _matrices(file: Any, limits: Limits) -> Iterator[tuple[str, Any]]:
+    """Every matrix with its place: X, layers/..., obsm/..., behind the modality in a .h5mu."""
+    if "mod" not in file:
+        yield from _of_anndata(file, "", limits)
+        return
+    modalities = member(file, "mod")
+    limits.allow("views", len(modalities), "it")
+    listed = [str(name) for name in np.ravel(attribute(modalities, "mod-order"))]
+    for name in listed if sorted(listed) == sorted(modalities) else modalities:
+        yield from _of_anndata(member(modalities, name), name, limits)
+
+
+def _of_anndata(group: Any, modality: str, limits: Limits) -> Iterator[tuple[str, Any]]:
+    if "X" in group:
+        yield modality or "X", member(group, "X")
+    for slot in SLOTS:
+        inside = member(group, slot) if slot in group else {}
+        limits.allow("views", len(inside), slot)
+        for name in inside:
+            yield "/".join(filter(None, (modality, slot, name))), member(inside, name)
+
+
+def _is_x(thing: Any) -> bool:
+    return bool(thing.name.rsplit("/", 1)[-1] == "X")
+
+
+def _described(thing: Any, place: str, limits: Limits) -> Variable:
+    role = "views" if _is_x(thing) else ""
+    if isinstance(thing, h5py.Dataset):
+        shape = thing.shape or ()
+        kind = "matrix" if len(shape) == 2 and thing.dtype.kind in "biuf" else "object"
+        size = prod(shape) * thing.dtype.itemsize
+        return Variable(
+            place, kind, shape, thing.dtype.name, size, role if kind == "matrix" else ""
+        )
+    encoding = str(attribute(thing, "encoding-type"))
+    if encoding not in SPARSE:
+        return Variable(place, encoding or "object", ())
+    shape = tuple(int(size) for size in np.ravel(attribute(thing, "shape")))
+    if len(shape) != 2 or min(shape) < 0:
+        raise FileFormatError(f"the sparse matrix {place} has shape {shape}: {ADVICE}")
+    limits.allow("columns", shape[1], place)
+    stored = sum(_bytes(member(thing, name), limits) for name in ("data", "indices", "indptr"))
+    return Variable(place, "sparse", shape, "float64", 2 * stored + 8 * sum(shape), role)
+
+
+def _bytes(dataset: Any, limits: Limits) -> int:
+    checked = sound(dataset, limits)
+    return int(checked.size * checked.dtype.itemsize)
+
+
+def _value(thing: Any, variable: Variable, limits: Limits) -> Any:
+    if variable.kind == "matrix":
+        return native(sound(thing, limits)[()])
+    if variable.kind != "sparse":
+        raise FileFormatError(f"{variable.name} is no matrix of numbers but {variable.kind}")
+    kind = str(attribute(thing, "encoding-type"))
+    parts = tuple(native(sound(member(thing, name), limits)[()]) for name in
+                  ("data", "indices", "indptr"))  # fmt: skip
+    if kind == "csc_matrix":
+        return sp.csr_array(sound_sparse(sp.csc_array(parts, shape=variable.shape)))
+    return sound_sparse(sp.csc_array(parts, shape=variable.shape[::-1])).T
+
+
+def _samples(group: Any, limits: Limits) -> list[str]:
+    """Names of the samples of a modality, or of all of them."""
+    obs = member(group, "obs")
+    return [str(name) for name in _column(obs, str(attribute(obs, "_index") or "_index"), limits)]
+
+
+def _column(obs: Any, name: str, limits: Limits) -> Sequence[Any] | np.ndarray:
+    """One column of obs: numbers, text, or categories."""
+    if name not in obs:
+        raise InputError(f"no column {name!r} in obs; it has {', '.join(list(obs)[:20])}")
+    column = member(obs, name)
+    if isinstance(column, h5py.Dataset):
+        return _entries(column, limits)
+    if "codes" in column:
+        codes = np.asarray(_entries(member(column, "codes"), limits))
+        categories = np.asarray(_entries(member(column, "categories"), limits))
+        if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= len(categories):
+            raise FileFormatError(f"the column {name} has samples without a category")
+        return np.asarray(categories[codes])
+    if "values" in column:
+        return _entries(member(column, "values"), limits)
+    raise FileFormatError(f"the column {name} is of an unknown kind: {ADVICE}")
+
+
+def _entries(dataset: Any, limits: Limits) -> Sequence[Any] | np.ndarray:
+    """A vector of numbers, or of text as a list."""
+    checked = sound(dataset, limits)
+    if len(checked.shape) != 1:
+        raise FileFormatError(f"{dataset.name} is not one column: {ADVICE}")
+    if h5py.check_string_dtype(checked.dtype) is None:
+        return np.asarray(native(checked[()]))
+    limits.allow("bytes", ITEM_BYTES * checked.shape[0], str(dataset.name))
+    size = max(1, checked.file.id.get_filesize())
+    height = max(1, min(4096, NAMES_AT_ONCE // size))
+    found: list[str] = []
+    total = 0
+    for start in range(0, checked.shape[0], height):
+        texts = checked[start : start + height]
+        found += [text.decode("utf-8") if isinstance(text, bytes) else str(text) for text in texts]
+        total += sum(map(len, texts))
+        limits.allow("bytes", total, str(dataset.name))
+    return found

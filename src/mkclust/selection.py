@@ -1,0 +1,161 @@
+"""Spectra to the selection: enough directions, what every pair must share, and the dimensions."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from .dimensions import Dimensions, choose_dimensions, reach
+from .errors import InfeasibleError, InfeasibleWarning, InputError
+from .large import FeatureSpectra
+from .missing import overlap_on_common_rows
+from .overlap import Overlap, overlap
+from .spectrum import Spectra, covered
+from .staircase import Staircases, relaxed_staircases, shortfall, staircases
+
+SOLVERS = ("authors", "paper", "exact")
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is asked of the dimensions: the overlap of every pair, how it is searched, how far."""
+
+    k: int
+    solver: str
+    threshold: float
+    limit: int
+    relax: bool
+
+    @classmethod
+    def checked(
+        cls, k: int, n: int, *, solver: Any, threshold: Any, on_infeasible: Any, max_dimension: Any
+    ) -> Goal:
+        """The settings of an estimator for k clusters of n samples, or an InputError."""
+        if solver not in SOLVERS:
+            raise InputError(f"solver must be one of {', '.join(SOLVERS)}, got {solver!r}")
+        if on_infeasible not in ("relax", "raise"):
+            raise InputError(f'on_infeasible must be "relax" or "raise", got {on_infeasible!r}')
+        asked = {"k": k, "k-1": k - 1}.get(str(threshold), threshold)
+        if not _is_number(asked) or not 0 <= asked < np.inf:
+            raise InputError(f'threshold must be "k", "k-1" or a number, got {threshold!r}')
+        most = max_dimension
+        if most is not None and (not isinstance(most, Integral) or most < k):
+            raise InputError(f"max_dimension must be a whole number from {k} (k) on, got {most!r}")
+        # Two unrelated views of D directions share D^2/n: twice sqrt(kn) is k with room to spare.
+        enough = int(most or max(25 * k, np.ceil(2 * np.sqrt(k * n))))
+        return cls(k, solver, float(asked), min(n, enough), on_infeasible == "relax")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was found: overlaps of the directions computed, the constraints, the dimensions.
+
+    `notes` say in words which constraints were relaxed.
+    """
+
+    overlap: Overlap
+    stairs: Staircases
+    dimensions: Dimensions
+    notes: tuple[str, ...] = ()
+
+    @property
+    def d(self) -> np.ndarray:
+        return self.dimensions.d
+
+
+def select(spectra: Spectra | FeatureSpectra, goal: Goal) -> Selection:
+    r"""$\min \sum_p d_p$ with $\|U_p^TU_q\|_F^2 \ge$ the threshold for every pair (§3.2).
+
+    Directions are computed as needed: 2k, doubled while a pair falls short; the exact solver
+    asks once more for as many as extend its proof to the whole spectrum.
+    """
+    found = _chosen(_enough_overlap(spectra, goal), spectra, goal)
+    if goal.solver == "exact" and (more := _worth_growing(found, goal.limit)):
+        spectra.grow(more)
+        found = _chosen(_overlap(spectra, goal.k), spectra, goal)
+    return found
+
+
+def _enough_overlap(spectra: Spectra | FeatureSpectra, goal: Goal) -> Overlap:
+    size = min(2 * goal.k, goal.limit)
+    while True:
+        spectra.grow(size)
+        found = _overlap(spectra, goal.k)
+        if size >= goal.limit or spectra.horizon is None or not shortfall(found, goal.threshold):
+            return found
+        size = min(2 * size, goal.limit)
+
+
+def _overlap(spectra: Spectra | FeatureSpectra, k: int) -> Overlap:
+    if isinstance(spectra, FeatureSpectra):
+        return spectra.overlap()
+    present = covered(spectra)
+    return overlap(spectra) if present is None else overlap_on_common_rows(spectra, present, k)
+
+
+def _chosen(found: Overlap, spectra: Spectra | FeatureSpectra, goal: Goal) -> Selection:
+    stairs, notes = _constraints(found, spectra, goal)
+    preference = found.reproduced(goal.k) if goal.solver == "exact" else None
+    chosen = choose_dimensions(stairs, goal.k, goal.solver, spectra.horizon, preference)
+    return Selection(found, stairs, chosen, notes)
+
+
+def _constraints(
+    found: Overlap, spectra: Spectra | FeatureSpectra, goal: Goal
+) -> tuple[Staircases, tuple[str, ...]]:
+    missing = shortfall(found, goal.threshold)
+    if not missing:
+        return staircases(found, goal.k, goal.threshold), ()
+    problem = _shortfall_in_words(missing, found, goal.threshold, spectra.names)
+    if not goal.relax:
+        raise InfeasibleError(
+            f'{problem} Drop a view, lower the threshold (such as "k-1"), or pass '
+            'on_infeasible="relax"'
+        )
+    stairs = relaxed_staircases(found, goal.k, goal.threshold)
+    answer = _relaxation_in_words(stairs, len(found.pairs()), spectra.names)
+    # At large n relaxed constraints are the rule: a warning is for what the user should mend.
+    if isinstance(spectra, Spectra) or stairs.unrelated():
+        warnings.warn(f"{problem} {answer}", InfeasibleWarning, stacklevel=6)
+    return stairs, (f"{problem} {answer}",)
+
+
+def _worth_growing(found: Selection, limit: int) -> int | None:
+    """How many directions would extend the proof to the whole spectrum, or as far as the limit."""
+    proof = found.dimensions.certificate
+    wanted = min(limit, proof.directions + proof.objective - reach(found.stairs, proof.directions))
+    return None if proof.whole_spectrum or wanted <= proof.directions else wanted
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _shortfall_in_words(
+    missing: dict[tuple[int, int], float], found: Overlap, threshold: float, names: tuple[str, ...]
+) -> str:
+    worst = sorted(missing, key=lambda pair: missing[pair])[:5]
+    listed = ", ".join(f"{names[p]}-{names[q]} {missing[p, q]:.3g}" for p, q in worst)
+    more = f" and {len(missing) - len(worst)} more" if len(missing) > len(worst) else ""
+    few, many = int(found.sizes.min()), int(found.sizes.max())
+    directions = str(few) if few == many else f"{few} to {many}"
+    return (
+        f"{len(missing)} of {len(found.pairs())} pairs of views cannot reach an overlap of "
+        f"{threshold:g} with {directions} directions ({listed}{more})."
+    )
+
+
+def _relaxation_in_words(stairs: Staircases, n_pairs: int, names: tuple[str, ...]) -> str:
+    parts = []
+    if stairs.exempt:
+        parts.append(f"{len(stairs.exempt)} pairs agree no better than chance and are exempted")
+    if len(stairs.exempt) < n_pairs:
+        parts.append(f"the others are held to {stairs.threshold:.3g} beyond chance")
+    text = "; ".join(parts) + "."
+    unrelated = [names[p] for p in stairs.unrelated()]
+    flagged = f" Unrelated to every other view: {', '.join(unrelated)}." if unrelated else ""
+    return text[0].upper() + text[1:] + flagged
