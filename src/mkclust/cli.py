@@ -19,19 +19,24 @@ from rich.table import Table
 
 from . import datasets
 from ._version import __version__
+from .answers import CHECKED_UP_TO, answers_as_dict, checked_answers, write_stability
+from .bench.cli import app as bench
 from .blocks.rows import Rows, views_in_parts
+from .choose import asked_k, choose_for
 from .dual_noise import MKCDNM
 from .errors import InputError, MkclustWarning
 from .estimator import MultiViewClusterer
 from .io import inspect as inspect_file
 from .io import read
+from .io.model import load
 from .kernels import KERNELS
 from .method_options import chosen_options, own_parameters, with_method_options
 from .methods import METHODS
 from .progress import listening
-from .report import write_report
-from .results import write_results
-from .summary import summary
+from .report import pageable, write_report
+from .results import write_predictions, write_results
+from .sharing import sharing
+from .summary import choice_table, summary
 from .views import MultiView
 
 app = typer.Typer(
@@ -41,13 +46,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.add_typer(bench, name="bench")
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 Paths = Annotated[
     list[Path],
-    typer.Argument(help="A .mat, .npz, .csv or .parquet file, a folder, or one file per view."),
+    typer.Argument(
+        help="A .mat, .npz, .h5mu, .csv or .parquet file, a folder, or one file per view."
+    ),
 ]
-Clusters = Annotated[int, typer.Option("-k", "--clusters", help="Number of clusters.", min=1)]
+Clusters = Annotated[
+    str,
+    typer.Option(
+        "-k",
+        "--clusters",
+        metavar="NUMBER|auto|LOW:HIGH",
+        help="Number of clusters; 'auto' chooses from 2 to 12, '3:20' from 3 to 20.",
+    ),
+]
 Method = Annotated[str, typer.Option(help="The method; see [bold]mkclust methods[/].")]
 Kernel = Annotated[str, typer.Option(help=f"One of {', '.join(KERNELS)}.")]
 KernelParams = Annotated[
@@ -75,7 +91,18 @@ Normalize = Annotated[bool, typer.Option(help="Scale the kernels to unit diagona
 Restarts = Annotated[int, typer.Option(help="Restarts of k-means.", min=1)]
 Seed = Annotated[int, typer.Option(help="Seed of k-means.", min=0)]
 Out = Annotated[Path, typer.Option("-o", "--out", help="Folder for the results.")]
+Checks = Annotated[
+    bool | None,
+    typer.Option(
+        "--stability/--no-stability",
+        help="Cluster halves of the samples too, and leave out each view: what would stay.",
+        show_default=f"up to {CHECKED_UP_TO} samples",
+    ),
+]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
+Save = Annotated[
+    Path | None, typer.Option(help="Write the fitted model to this .npz, for [bold]predict[/].")
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
 
 
@@ -97,28 +124,65 @@ def cluster(
     seed: Seed = 0,
     out: Out = Path("mkclust-out"),
     quiet: Quiet = False,
+    stability: Checks = None,
     report: Report = True,
+    save: Save = None,
     **options: Any,
 ) -> None:
     """Cluster the samples of one or more files, say what was found, and write the results.
 
-    Writes labels.csv, embedding.npz (or graph.npz), result.json and report.html to the output
-    folder, each whole or not at all. Views in parts (folders of .npy or .parquet, .npy files, zarr)
-    are read block by block, and their labels and embedding written as parts.
+    Writes labels.csv, embedding.npz (or graph.npz), stability.csv, result.json and report.html to
+    the output folder, each whole or not at all. Views in parts (folders of .npy or .parquet, .npy
+    files, zarr) are read block by block, and their labels and embedding written as parts.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
     if kernel not in KERNELS:
         raise InputError(f"unknown kernel {kernel!r}; known are {', '.join(KERNELS)}")
+    asked = asked_k(clusters)
     model = METHODS[method](
-        clusters, kernel=kernel, kernel_params=_kernel_params(kernel_param or []), center=center,
+        asked if isinstance(asked, int) else 2, kernel=kernel,
+        kernel_params=_kernel_params(kernel_param or []), center=center,
         normalize=normalize, n_init=n_init,
         random_state=seed, **chosen_options(method, options),
     )  # fmt: skip
     data = _read(paths, views, labels, transpose, kernels)
     if isinstance(data, Rows) and not isinstance(model, MKCDNM):
         data = data.in_memory()
-    _run(model, data, out, quiet, source=[str(path) for path in paths], report=report)
+    source = [str(path) for path in paths]
+    tried = None if isinstance(asked, int) else asked
+    if save is not None:
+        _check_writable(save.parent)
+    _run(model, data, out, quiet, source, report=report, tried=tried, checks=stability)
+    if save is not None:
+        model.save(save)
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model written by cluster --save.")],
+    paths: Paths,
+    views: ViewNames = None,
+    labels: Labels = None,
+    transpose: Transpose = None,
+    out: Out = Path("mkclust-out"),
+    quiet: Quiet = False,
+) -> None:
+    """Find the clusters of new samples with a saved model.
+
+    The files hold the same views with the same columns as those that were fitted; for kernels, a
+    column for each fitted sample. Writes labels.csv and embedding.npz to the output folder.
+    """
+    fitted = load(model)
+    if not isinstance(fitted, MKCDNM):
+        raise InputError(f"{model}: {fitted.title} says nothing about samples that were not fitted")
+    data = _read(paths, views, labels, transpose, kernels=False)
+    _check_writable(out)
+    with _progress(quiet):
+        written = write_predictions(out, fitted, data)
+    console = Console(highlight=False, quiet=quiet)
+    console.print(f"{len(data)} samples placed in {fitted.n_clusters} clusters")
+    console.print(f"Written to {escape(str(out))}: {', '.join(path.name for path in written)}")
 
 
 @app.command()
@@ -229,26 +293,41 @@ def _run(
     quiet: bool,
     source: list[str],
     report: bool = True,
+    tried: tuple[int, int] | str | None = None,
+    checks: bool | None = None,
 ) -> None:
-    """Fit, print, write: what `cluster` and `demo` have in common."""
+    """Choose k, fit, check, print, write: what `cluster` and `demo` have in common."""
     _check_writable(out)
-    began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, _progress(quiet):
+    with warnings.catch_warnings(record=True) as caught, _progress(quiet), sharing():
         warnings.simplefilter("always", MkclustWarning)
+        choice = None if tried is None else choose_for(model, data, tried)
+        if choice is not None:
+            model.set_params(n_clusters=choice.k)
+        began = time.perf_counter()
         model.fit(data)
-    seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        checked = checked_answers(model, data, checks)
+    answers: list[Any] = [*([] if choice is None else [choice]), *checked]
     notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
     console = Console(highlight=False, quiet=quiet)
     for note in data.notes:
         console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
+    if choice is not None:
+        console.print(choice_table(choice))
     console.print(summary(model, data, seconds))
+    for answer in checked:
+        console.print(f"[bold]{answer.title}:[/] {escape(str(answer))}", soft_wrap=True)
     for note in notes:
         console.print(f"[yellow]note:[/] {escape(note)}")
-    extra = {"source": source, "warnings": notes, "seconds": seconds}
+    extra = {"source": source, "warnings": notes, "seconds": seconds} | answers_as_dict(answers)
     written = write_results(out, model, data, extra)
-    if report and isinstance(data, MultiView):
+    written += write_stability(out, answers)
+    if report and pageable(model, data):
         command = shlex.join(["mkclust", *sys.argv[1:]])
-        written.append(write_report(model, out / "report.html", data, notes=notes, command=command))
+        page = write_report(
+            model, out / "report.html", data, notes=notes, command=command, answers=answers
+        )
+        written.append(page)
     console.print(f"Written to {escape(str(out))}: {', '.join(path.name for path in written)}")
 
 

@@ -1,0 +1,1 @@
+"""Experiments: suites of methods on data sets, run under limits into one store."""

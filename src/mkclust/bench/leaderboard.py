@@ -1,0 +1,165 @@
+"""Methods over data sets: who stands where without labels, and whether it is more than luck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+import numpy as np
+
+from .cells import as_printed, entry_title, rank_line, reasons, score_cell, score_line, seconds
+from .ranks import against, average_ranks, critical_difference, friedman, rank_rows
+from .scores import METRIC_TITLES, Results, title
+from .sheet import Cell, Line, Sheet, mark_extremes
+
+METRICS = ("acc", "nmi", "ari")
+NMI_NOTE = "NMI is mutual information over the larger entropy."
+RANK_NOTE = "Ranks are of the values as printed; equal values share a rank, a missing one is last."
+
+
+def sheets(results: Results, spread: bool = False) -> list[Sheet]:
+    """The standing, and a table of every metric."""
+    tables = [scoreboard(results, metric, spread) for metric in METRICS]
+    return [standing(results), *tables]
+
+
+def scoreboard(results: Results, metric: str, spread: bool = False) -> Sheet:
+    """Data sets by methods in the order of their average rank; those that need labels apart."""
+    order = _ordered(results)
+    lines = []
+    for dataset in results.datasets:
+        row = [results.score(dataset, method, metric, tuned) for method, tuned in order]
+        free = sum(not tuned for _, tuned in order)
+        cells = score_line("", dataset, "", row[:free], spread).cells
+        rest = tuple(score_cell(score, spread) for score in row[free:])
+        lines.append(Line("", dataset, "", cells + rest))
+    notes = ["Best and second are among the methods that need no labels."]
+    notes += [NMI_NOTE] if metric == "nmi" else []
+    missing = reasons(results)
+    if metric == "acc":
+        notes += missing
+    elif missing:
+        notes.append("Why results are missing is said under ACC.")
+    return Sheet(
+        f"{METRIC_TITLES[metric]} in percent", ("data set", ""),
+        tuple(entry_title(entry) for entry in order), tuple(lines), tuple(notes),
+    )  # fmt: skip
+
+
+def standing(results: Results) -> Sheet:
+    """Methods in the order of their average rank by ACC, with what that order is worth."""
+    order = _ordered(results)
+    free = [entry for entry in order if not entry[1]]
+    tables = {metric: _matrix(results, order, metric) for metric in METRICS}
+    acc = tables["acc"][:, : len(free)]
+    common = _common(acc)
+    columns = [_rank_column(table[:, : len(free)], len(order)) for table in tables.values()]
+    columns.append(_count_column(_wins(acc), len(order)))
+    for table in tables.values():
+        columns.append(_mean_column(table, common, len(free)))
+    columns.append([Cell(str(n), float(n)) for n in (~np.isnan(tables["acc"])).sum(axis=0)])
+    columns.append([_cpu_cell(results, entry) for entry in order])
+    columns.append(_p_column(acc, len(order)))
+    heads = ("rank ACC", "rank NMI", "rank ARI", "wins", "mean ACC", "mean NMI", "mean ARI",
+             "results", "CPU s", "p")  # fmt: skip
+    lines = tuple(
+        Line("", entry_title(entry), "", tuple(column[i] for column in columns))
+        for i, entry in enumerate(order)
+    )
+    n = len(results.datasets)
+    return Sheet(
+        f"Standing over {n} data set{'s' * (n != 1)}", ("method", ""), heads, lines,
+        _standing_notes(acc, common, any(tuned for _, tuned in order)),
+    )  # fmt: skip
+
+
+def _standing_notes(acc: np.ndarray, common: np.ndarray, with_labels: bool) -> tuple[str, ...]:
+    n, m = acc.shape
+    notes = [
+        f"rank: average over data sets. {RANK_NOTE} wins: data sets where no ACC is "
+        f"higher. mean: in percent, over the data sets on which every method with any result has "
+        f"one ({int(common.sum())} of {n}). results: data sets finished. CPU s: median of one run, "
+        "without the kernels all methods share.",
+    ]
+    if with_labels:
+        notes.append("†: chosen with the labels, and therefore neither ranked nor marked.")
+    if n >= 2 and m >= 3:
+        notes.append(
+            f"Friedman's test that all rank alike by ACC: p = {friedman(acc):.2g}. Average ranks "
+            f"differ at 5 % if more than {critical_difference(m, n):.2f} apart (Nemenyi). p: first "
+            "against each other, Wilcoxon's signed-rank test over the data sets both finished, "
+            "corrected by Holm."
+        )
+    return tuple(notes)
+
+
+def leaderboard_scores(results: Results, metric: str = "acc") -> tuple[list[str], np.ndarray]:
+    """Names and scores (data sets, methods) of the methods that need no labels, best rank first."""
+    free = [entry for entry in _ordered(results) if not entry[1]]
+    return [title(method) for method, _ in free], _matrix(results, free, metric)
+
+
+def _ordered(results: Results) -> list[tuple[str, bool]]:
+    """Methods by average rank of ACC, then those chosen with labels in the paper's order."""
+    entries = results.entries()
+    free = [entry for entry in entries if not entry[1]]
+    if not free:
+        return entries
+    ranks = average_ranks(_matrix(results, free, "acc"))
+    return [free[j] for j in np.argsort(ranks, kind="stable")] + entries[len(free) :]
+
+
+def _matrix(results: Results, entries: Sequence[tuple[str, bool]], metric: str) -> np.ndarray:
+    return np.array(
+        [
+            as_printed([results.score(dataset, method, metric, tuned) for method, tuned in entries])
+            for dataset in results.datasets
+        ]
+    )
+
+
+def _common(scores: np.ndarray) -> np.ndarray:
+    """Data sets on which every method has a result, of the methods that have any."""
+    known = ~np.isnan(scores)
+    return np.asarray(known[:, known.any(axis=0)].all(axis=1))
+
+
+def _wins(scores: np.ndarray) -> list[int]:
+    ranks = rank_rows(scores)
+    first = (ranks == ranks.min(axis=1, keepdims=True)) & ~np.isnan(scores)
+    return [int(count) for count in first.sum(axis=0)]
+
+
+def _rank_column(scores: np.ndarray, length: int) -> list[Cell]:
+    if not scores.shape[1]:
+        return [Cell("")] * length
+    cells = list(rank_line("", "", scores).cells)
+    return cells + [Cell("")] * (length - len(cells))
+
+
+def _count_column(counts: Sequence[int], length: int) -> list[Cell]:
+    cells = [Cell(str(count), float(count)) for count in counts]
+    return cells + [Cell("")] * (length - len(cells))
+
+
+def _mean_column(scores: np.ndarray, common: np.ndarray, free: int) -> list[Cell]:
+    cells = []
+    for column in scores[common].T:
+        known = len(column) > 0 and not np.isnan(column).any()
+        mean = float(column.mean()) if known else None
+        cells.append(Cell("-") if mean is None else Cell(f"{mean:.2f}", mean))
+    return [*mark_extremes(cells[:free]), *cells[free:]]
+
+
+def _p_column(scores: np.ndarray, length: int) -> list[Cell]:
+    if scores.shape[1] < 2:
+        return [Cell("")] * length
+    cells = [Cell("") if np.isnan(p) else Cell(f"{p:.2g}", float(p)) for p in against(scores, 0)]
+    return cells + [Cell("")] * (length - len(cells))
+
+
+def _cpu_cell(results: Results, entry: tuple[str, bool]) -> Cell:
+    method, tuned = entry
+    points = [p for dataset in results.datasets for p in results.points(dataset, method, tuned)]
+    done = [point.cpu for point in points if point.ok]
+    return seconds(median(done) if done else None)

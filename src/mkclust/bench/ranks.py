@@ -1,0 +1,116 @@
+r"""Whether differences between methods are more than luck: ranks over data sets and their tests.
+
+J. Demšar. Statistical Comparisons of Classifiers over Multiple Data Sets. JMLR 7, 2006.
+Scores are (data sets, methods), larger is better, NaN where a method has no result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
+
+from ..errors import InputError
+
+
+def rank_rows(scores: Any, missing: str = "last") -> np.ndarray:
+    """Rank of every method on every data set, 1 the best; equal scores share their mean rank.
+
+    A missing result ranks last (several share the last places), or stays NaN with
+    ``missing="skip"``, as in the paper's averages, which spares a method what it could not do.
+
+    >>> rank_rows([[0.9, 0.5, 0.9], [0.2, np.nan, 0.1]])
+    array([[1.5, 3. , 1.5],
+           [1. , 3. , 2. ]])
+    """
+    table = np.asarray(scores, dtype=float)
+    if table.ndim != 2:
+        raise InputError(f"scores must be (data sets, methods), got {table.ndim} dimensions")
+    if missing not in ("last", "skip"):
+        raise InputError(f'missing must be "last" or "skip", got {missing!r}')
+    ranks = rankdata(np.where(np.isnan(table), np.inf, -table), axis=1)
+    return np.where(np.isnan(table), np.nan, ranks) if missing == "skip" else ranks
+
+
+def average_ranks(scores: Any, missing: str = "last") -> np.ndarray:
+    """Mean over data sets of each method's rank: (methods,).
+
+    >>> average_ranks([[0.9, 0.5], [0.2, 0.3], [0.8, 0.1]]).round(2)
+    array([1.33, 1.67])
+    """
+    return np.asarray(np.nanmean(rank_rows(scores, missing), axis=0))
+
+
+def friedman(scores: Any) -> float:
+    """p-value of the hypothesis that all methods rank alike (chi-square form, ties corrected).
+
+    >>> round(friedman([[3, 2, 1]] * 4), 4)  # chi2 = 8 with 2 degrees of freedom: exp(-4)
+    0.0183
+    """
+    ranks = rank_rows(scores)
+    if ranks.shape[0] < 2 or ranks.shape[1] < 3:
+        raise InputError(f"Friedman's test needs 2 data sets and 3 methods, got {ranks.shape}")
+    if (ranks == ranks[:, :1]).all():
+        return 1.0  # nothing but ties, where the statistic is 0/0
+    return float(friedmanchisquare(*ranks.T).pvalue)
+
+
+def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) -> float:
+    r"""Nemenyi: average ranks differ if further apart than $q_\alpha \sqrt{k(k+1)/(6N)}$.
+
+    $q_\alpha$ is the studentised range of k methods at infinite degrees of freedom over √2.
+
+    >>> round(critical_difference(5, 30), 3)  # q = 2.728
+    1.114
+    """
+    if n_methods < 2 or n_datasets < 1:
+        raise InputError("a critical difference needs 2 methods and a data set")
+    q = studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(n_methods * (n_methods + 1) / (6 * n_datasets)))
+
+
+def alike(ranks: Any, difference: float) -> list[tuple[int, int]]:
+    """Longest runs of methods whose average ranks lie within `difference` of each other.
+
+    Pairs (first, last) of positions in the order of rank; runs of one are left out.
+
+    >>> alike([1.0, 1.8, 2.6, 4.0], 1.0)
+    [(0, 1), (1, 2)]
+    """
+    ordered = np.sort(np.asarray(ranks, dtype=float))
+    lasts = [int(np.flatnonzero(ordered - low <= difference)[-1]) for low in ordered]
+    runs = [(first, last) for first, last in enumerate(lasts) if last > first]
+    return [run for i, run in enumerate(runs) if i == 0 or run[1] > runs[i - 1][1]]
+
+
+def holm(p_values: Any) -> np.ndarray:
+    """p-values corrected for their number, step by step from the smallest.
+
+    >>> holm([0.01, 0.04, 0.03])
+    array([0.03, 0.06, 0.06])
+    """
+    p = np.asarray(p_values, dtype=float)
+    order = np.argsort(p)
+    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    corrected = np.empty(len(p))
+    corrected[order] = np.minimum(raised, 1.0)
+    return corrected
+
+
+def against(scores: Any, first: int) -> np.ndarray:
+    """Holm-corrected p-values of Wilcoxon's signed-rank test of one method against each other.
+
+    Over the data sets where both have a result; 1 where there is no difference to test, NaN in
+    the method's own place.
+    """
+    table = np.asarray(scores, dtype=float)
+    others = [j for j in range(table.shape[1]) if j != first]
+    p = np.full(table.shape[1], np.nan)
+    p[others] = holm([_signed_rank(table[:, first] - table[:, j]) for j in others])
+    return p
+
+
+def _signed_rank(differences: np.ndarray) -> float:
+    known = differences[~np.isnan(differences)]
+    return float(wilcoxon(known).pvalue) if known.any() else 1.0

@@ -1,0 +1,114 @@
+"""Units of work: a method in one setting on one data set, each with a name that never changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from ..compared.base import ComparedMethod
+from ..estimator import MultiViewClusterer
+from ..methods import METHODS
+from .registry import Dataset
+from .suite import Protocol, Suite
+
+PROTOCOL_VERSION = 1  # raised when the same unit would be computed or scored differently
+DEFAULT = Protocol()
+KERNELS = "kernels"  # the unit that computes what the others of a data set share
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One piece of work. Equal content gives an equal `id`, in whatever suite it occurs.
+
+    >>> a = Unit("Mfeat", "mkclust:Mfeat", "hmkc", {"c1": 40, "c2": 30})
+    >>> a.id == Unit("Mfeat", "mkclust:Mfeat", "hmkc", {"c2": 30, "c1": 40}).id
+    True
+    """
+
+    dataset: str
+    content: str
+    method: str
+    parameters: Mapping[str, Any]
+    seed: int = 0
+    protocol: Protocol = DEFAULT
+    protocol_version: int = PROTOCOL_VERSION
+    version: str = __version__
+
+    @cached_property
+    def id(self) -> str:
+        return hashlib.sha256(self.text().encode()).hexdigest()[:24]
+
+    def text(self) -> str:
+        """The unit as JSON with sorted keys."""
+        return json.dumps({**asdict(self), "parameters": dict(self.parameters)}, sort_keys=True)
+
+    @staticmethod
+    def parsed(text: str) -> Unit:
+        content = json.loads(text)
+        return Unit(**{**content, "protocol": Protocol(**content["protocol"])})
+
+    def shared(self) -> Unit:
+        """The unit that computes the kernels this one uses."""
+        return Unit(self.dataset, self.content, KERNELS, {})
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A unit in a suite; `tuned` says that it is a point of a grid chosen from with labels."""
+
+    unit: Unit
+    tuned: bool
+
+
+def expand(suite: Suite, members: list[Dataset], folder: Path | None) -> list[Planned]:
+    """All units of a suite on the data sets at hand, points of a grid in a row.
+
+    Default settings come before grids, and small data before large.
+    """
+    planned = []
+    for entry in sorted(members, key=lambda entry: entry.n):
+        content = entry.key(folder)
+        for method in suite.methods:
+            for setting, tuned in settings(suite, method, entry):
+                unit = Unit(entry.name, content, method, setting, protocol=suite.protocol)
+                planned.append(Planned(unit, tuned))
+    return sorted(planned, key=lambda item: item.tuned and item.unit.method != "best-view")
+
+
+def settings(suite: Suite, method: str, entry: Dataset) -> list[tuple[dict[str, Any], bool]]:
+    """The settings of one method on one data set, each with whether it is a tuned one."""
+    if method == "best-view":
+        return [({"view": p}, True) for p in range(entry.n_kernels)]
+    chosen: list[tuple[dict[str, Any], bool]] = [({}, False)] if suite.default else []
+    wanted = suite.tuned and entry.n <= suite.grid_samples and entry.group in suite.grid_groups
+    if wanted and method in METHODS:
+        base = dict(suite.as_published.get(method, {}))
+        points = grid(METHODS[method], entry.k, suite.thin.get(method, 1))
+        chosen += [(base | point, True) for point in points]
+    return chosen
+
+
+def grid(kind: type[MultiViewClusterer], k: int, thin: int = 1) -> list[dict[str, Any]]:
+    """A method's published grid for k clusters, or every `thin`-th value of each parameter.
+
+    The values kept are counted from the middle one.
+
+    >>> from mkclust.compared import MKKMMR
+    >>> [point["lam"] for point in grid(MKKMMR, 5, 15)]
+    [3.0517578125e-05, 1.0, 32768.0]
+    """
+    if not issubclass(kind, ComparedMethod):
+        return [{}]
+    points = kind.published_grid(k)
+    if thin == 1 or points == [{}]:
+        return points
+    values = {name: sorted({point[name] for point in points}) for name in points[0]}
+    kept = [v[len(v) // 2 % thin :: thin] for v in values.values()]
+    return [dict(zip(values, point, strict=True)) for point in product(*kept)]
