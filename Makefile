@@ -1,6 +1,7 @@
 # make demo   cluster the bundled data, results in ./mkclust-demo
 # make test   the test suite            (make test ARGS="-k overlap")
 # make lint   style and types
+# make docs   these pages, into docs/_build/html
 # make bench  speed as ratios measured in one run, into benchmarks/RESULTS.md
 # make clean  remove what the above made
 #
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint docs bench clean
 .NOTPARALLEL:
 
 help:
@@ -30,11 +31,15 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/installed-docs
+	$(BIN)/python -m sphinx -q -a -E -W --keep-going -b html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 bench: $(VENV)/installed-dev
 	$(ONE_THREAD) $(BIN)/python benchmarks/speed.py $(ARGS)
 
 clean:
-	rm -rf $(VENV) mkclust-demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) mkclust-demo docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
@@ -45,6 +50,11 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust and its development tools into $(VENV) ..."
 	$(PIP) --editable '.[dev]'
+	@touch $(VENV)/installed $@
+
+$(VENV)/installed-docs: pyproject.toml | $(BIN)/python
+	@echo "Installing mkclust and what its pages are made with into $(VENV) ..."
+	$(PIP) --editable '.[docs]'
 	@touch $(VENV)/installed $@
 
 $(BIN)/python:

@@ -1,0 +1,56 @@
+"""The directive ``commands``: every command with its arguments and options, from the program."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer.main
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from mkclust.cli import app as program
+
+
+class Commands(SphinxDirective):
+    def run(self) -> list[nodes.Node]:
+        lines = described(typer.main.get_command(program), "mkclust")
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+
+
+def described(command: Any, name: str) -> Iterator[str]:
+    """Markdown for a command, or for all commands of a group."""
+    if hasattr(command, "commands"):
+        for below, inner in command.commands.items():
+            yield from described(inner, f"{name} {below}")
+        return
+    wanted = [option for option in command.params if not option.hidden]
+    arguments = [_shown(option) for option in wanted if _is_argument(option)]
+    yield f"### `{' '.join([name, *arguments])}`"
+    yield ""
+    yield plain(command.help or "")
+    yield ""
+    yield from (f"- {_option(option)}" for option in wanted if option.name != "help")
+    yield ""
+
+
+def _is_argument(option: Any) -> bool:
+    return bool(option.param_type_name == "argument")
+
+
+def _shown(argument: Any) -> str:
+    return argument.name.upper() + ("..." if argument.nargs == -1 else "")
+
+
+def _option(option: Any) -> str:
+    names = [_shown(option)] if _is_argument(option) else [*option.opts, *option.secondary_opts]
+    return f"{', '.join(f'`{name}`' for name in names)}: {plain(option.help or '')}"
+
+
+def plain(text: str) -> str:
+    """Help without the terminal's marks for bold and the like."""
+    return text.replace("[bold]", "").replace("[/]", "").replace("\b", "")
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    app.add_directive("commands", Commands)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

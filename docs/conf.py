@@ -1,0 +1,42 @@
+"""How the pages are built: ``make docs``, or ``sphinx-build -W docs docs/_build/html``."""
+
+import sys
+from pathlib import Path
+
+import mkclust
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "mkclust"
+author = copyright = "mkclust developers"
+release = version = mkclust.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "docstrings",
+    "formulas",
+    "commands",
+]
+exclude_patterns = ["_build"]
+default_role = "code"  # `name` in a docstring
+smartquotes = False  # -- begins an option
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # docstrings say what goes in, by shape
+napoleon_google_docstring = False
+napoleon_custom_sections = ["Attributes"]  # as it stands
+napoleon_use_rtype = False
+
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["formulas.css"]
+html_title = f"mkclust {release}"
+html_copy_source = False
+html_show_sourcelink = False
+html_math_renderer = "mathml"

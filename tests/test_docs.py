@@ -1,0 +1,184 @@
+"""Every example of the documentation runs, what it shows is what it gives, and no link is dead."""
+
+import doctest
+import os
+import re
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+import typer.main
+
+import mkclust
+from mkclust import cli, datasets
+from mkclust.bench.record import DONE
+from mkclust.bench.store import Limits, Outcome, Store
+from mkclust.bench.units import Planned, Unit
+from mkclust.compared.base import ComparedMethod, Trace
+from mkclust.compared.linalg import energy
+from mkclust.kernels import KernelBank
+from mkclust.spectrum import top_eigenpairs
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [
+    *(DOCS.glob("*.md")),
+    *(DOCS / "tutorials").glob("*.md"),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+]
+FENCE = re.compile(r"^```(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def named(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def blocks(page: Path, *kinds: str) -> list[tuple[int, str]]:
+    """Fenced blocks of the given kinds, each with the line it starts at."""
+    text = page.read_text(encoding="utf-8")
+    found = [block for block in FENCE.finditer(text) if block[1] in kinds]
+    return [(text.count("\n", 0, block.start()) + 1, block[2]) for block in found]
+
+
+WITH_CODE = sorted((page for page in PAGES if blocks(page, "python")), key=named)
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=named)
+def test_examples_run_and_give_what_they_show(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    text = page.read_text(encoding="utf-8")
+    for package, sign in {"pandas": "import pandas", "matplotlib": " plot"}.items():
+        if sign in text:
+            pytest.importorskip(package)
+    if 'environ["MKCLUST_DATA"]' in text and not os.environ.get("MKCLUST_DATA"):
+        pytest.skip("set MKCLUST_DATA to a folder with the benchmark data sets")
+    names = {"__name__": page.stem, **PREPARED.get(named(page), dict)()}
+    for line, code in blocks(page, "python"):
+        run(page, line, code, names)
+
+
+def run(page: Path, line: int, code: str, names: dict) -> None:
+    if ">>>" not in code:
+        exec(compile("\n" * line + code, str(page), "exec"), names)
+        return
+    test = doctest.DocTest([], names, named(page), str(page), line, None)
+    test.examples = doctest.DocTestParser().get_examples(code)
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
+    test.globs = names
+    failed, tried = runner.run(test, out=said.append, clear_globs=False)
+    assert tried and not failed, "".join(said)
+
+
+def readme() -> dict:
+    views = datasets.make_views(60, 5, 3, noise=0.5, random_state=0)
+    return {
+        "expression": views.views[0],
+        "methylation": views.views[1],
+        "mirna": views.views[2],
+    }
+
+
+def contributing() -> dict:
+    return {
+        "ComparedMethod": ComparedMethod,
+        "KernelBank": KernelBank,
+        "Trace": Trace,
+        "energy": energy,
+        "top_eigenpairs": top_eigenpairs,
+        "np": np,
+    }
+
+
+def patient_files() -> dict:
+    import pandas as pd
+
+    views = datasets.make_views(530, 4, 2, noise=0.5, random_state=0)
+    index = pd.Index([f"p{i}" for i in range(530)], name="patient")
+    rna, protein = (pd.DataFrame(view, index=index) for view in views.views)
+    rna[:500].to_csv("rna.csv")
+    protein[80:].to_csv("protein.csv")
+    return {}
+
+
+def parts() -> dict:
+    views = datasets.make_views(100, 20, 3, noise=0.1, random_state=0)
+    for name, view in zip(("shape", "colour"), views.views, strict=False):
+        folder = Path("data") / name
+        folder.mkdir(parents=True)
+        np.save(folder / "part-0.npy", view[:50])
+        np.save(folder / "part-1.npy", view[50:])
+    return {"big_array": views.views[2]}
+
+
+def digits() -> dict:
+    return {"mkclust": mkclust, "views": datasets.load_mfeat()[::16]}
+
+
+def records() -> dict:
+    store, one = Store("mkclust-bench.db"), Unit("planted", "mkclust:planted", "concat-kmeans", {})
+    limits = Limits(10.0, 1e9)
+    store.plan("paper-table2", [Planned(one, tuned=False)], limits)
+    store.finish(one.id, Outcome(DONE, metrics=[("acc", "", 0.5, 0.1)], runs=1), limits)
+    store.close()
+    return {"names": ["one", "two", "three"], "scores": np.random.default_rng(0).random((6, 3))}
+
+
+# What a page takes as given: files beside it, and names it does not define.
+PREPARED = {
+    "README.md": readme,
+    "CONTRIBUTING.md": contributing,
+    "docs/missing.md": patient_files,
+    "docs/scale.md": parts,
+    "docs/report.md": digits,
+    "docs/how-many-clusters.md": digits,
+    "docs/which-views.md": digits,
+    "docs/experiments.md": records,
+}
+
+
+def commands() -> list[tuple[str, str]]:
+    lines = [
+        (page, line.split("#")[0].strip())
+        for page in PAGES
+        for _, block in blocks(page, "", "console", "sh", "bash")
+        for line in block.splitlines()
+    ]
+    return sorted({(named(page), line) for page, line in lines if line.startswith("mkclust ")})
+
+
+@pytest.mark.parametrize(("page", "line"), commands(), ids=lambda text: text)
+def test_commands_are_ones_the_program_takes(page, line):
+    command, words = typer.main.get_command(cli.app), shlex.split(line)[1:]
+    while hasattr(command, "commands"):
+        assert words[0] in command.commands, line
+        command, words = command.commands[words[0]], words[1:]
+    taken = command.make_context("mkclust", words).params
+    assert set(taken) == {option.name for option in command.params} - {"help"}
+
+
+def test_every_page_is_in_the_navigation():
+    listed = "\n".join(block for _, block in blocks(DOCS / "index.md", "{toctree}")).split()
+    pages = [page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")]
+    written = [page for page in pages if page != "index" and not page.startswith("_build")]
+    assert sorted(name for name in listed if "/" in name or name in written) == sorted(written)
+
+
+def test_every_public_name_is_in_the_reference():
+    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    names = [name for name in mkclust.__all__ if not name.startswith("__")]
+    names += [f"datasets.{name}" for name in datasets.__all__]
+    missing = [name for name in names if not re.search(rf"mkclust\.{re.escape(name)}\b", text)]
+    assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_to_files(page):
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    links = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    local = [link for link in links if "://" not in link]
+    assert all((page.parent / link).exists() for link in local), local
