@@ -31,6 +31,7 @@ from .selection import Goal, Selection, select
 from .sharing import spectra_of
 from .stability import SPLITS, Stability, stability_of
 from .trust import lone_in
+from .verify import Verification, verify_fit
 from .views import MultiView
 
 APPROXIMATIONS = ("auto", "nystroem", "fourier")
@@ -141,9 +142,7 @@ class MKCDNM(NewSamples, MultiViewClusterer):
         self.work = work
         self.dask = dask
 
-    def stability(
-        self, views: Any, *, n_splits: int = SPLITS, random_state: int = 0
-    ) -> Stability:
+    def stability(self, views: Any, *, n_splits: int = SPLITS, random_state: int = 0) -> Stability:
         """Which clusters and samples halves of the data would keep; `views` as fitted."""
         check_is_fitted(self, "labels_")
         return stability_of(self, views, n_splits=n_splits, random_state=random_state)
@@ -152,6 +151,11 @@ class MKCDNM(NewSamples, MultiViewClusterer):
         """The answer with each view left out, and the views that are noise; `views` as fitted."""
         check_is_fitted(self, "labels_")
         return influence_of(self, views)
+
+    def verify(self, views: Any) -> Verification:
+        """Check every claim of the fit by other eigenvectors, and name near ties; n^3 per view."""
+        check_is_fitted(self, "labels_")
+        return verify_fit(self, views)
 
     def _checked_views(self, X: Any) -> Any:
         rows = stored_rows(X)

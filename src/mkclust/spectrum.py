@@ -93,6 +93,10 @@ class Spectra(Sequence[Spectrum]):
             raise IndexError(f"the spectrum of {self.names[position]} was not computed yet")
         return found.head(self._size)
 
+    def kernel(self, position: int) -> np.ndarray:
+        """The matrix itself, not to be written to."""
+        return self._kernels[self._places[self.names[position]]]
+
     def grow(self, size: int) -> None:
         """Have `size` directions of every kernel, or all above rounding where those are fewer."""
         known = {name: self._found.get(name) for name in self.names}
