@@ -1,0 +1,139 @@
+r"""One view to its geometries: in which sense two samples are near each other.
+
+No single sense of distance suits pixels, word counts and measurements alike. A view gets three:
+z-scored columns, directions of rows, and tf-idf where it looks like counts (z-scored once more
+where it does not). A given kernel gets its distances and its angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .errors import InputError
+from .scaling import rescaled, squared_norms, standardised
+
+COUNTS_UP_TO = 0.1  # share of entries that are not zero, in a view that looks like counts
+DISTANCES, DIRECTIONS, COUNTS = "z-scored columns", "directions of rows", "tf-idf"
+KERNEL_DISTANCES, KERNEL_ANGLES = "kernel distances", "kernel angles"
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Samples as points: rows of `points` (n, f), or of `points` = their inner products (n, n).
+
+    `angular` says that a sample without anything in common with another is not its neighbour,
+    however few there are.
+    """
+
+    name: str
+    points: Any
+    gram: bool = False
+    angular: bool = False
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.points.shape[0])
+
+    def norms(self) -> np.ndarray:
+        """Squared length of every sample: (n,)."""
+        return np.diagonal(self.points).copy() if self.gram else squared_norms(self.points)
+
+    def products(self, rows: slice) -> np.ndarray:
+        """Inner products of some samples with all: (rows, n)."""
+        if self.gram:
+            return np.array(self.points[rows])
+        found = self.points[rows] @ self.points.T
+        return found.toarray() if sp.issparse(found) else np.asarray(found)
+
+    def spread(self) -> float:
+        """Mean squared distance of two samples, over all n^2 pairs: O(n f)."""
+        n = self.n_samples
+        total = self.points.sum() if self.gram else np.sum(self.points.sum(axis=0) ** 2)
+        return float(max(2 * (self.norms().sum() / n - total / n**2), 0.0))
+
+    def taken(self, rows: np.ndarray) -> Geometry:
+        """The same for some of the samples."""
+        some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
+        return Geometry(self.name, some, self.gram, self.angular)
+
+
+def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Geometry, Geometry]:
+    """The three geometries of a view (n, f), or of a kernel (n, n). O(n f).
+
+    >>> [found.name for found in geometries(np.eye(20), "words")]
+    ['z-scored columns', 'directions of rows', 'tf-idf']
+    >>> [found.name for found in geometries(np.eye(20) + 1, "pixels")]
+    ['z-scored columns', 'directions of rows', 'z-scored columns']
+    """
+    if kernel:
+        return _of_kernel(np.asarray(view, dtype=np.float64), name)
+    X = rescaled(view.astype(np.float64))
+    counts = _looks_like_counts(X)
+    X = sp.csr_array(X) if counts else X
+    scored = Geometry(DISTANCES, standardised(X))
+    if not scored.spread() > 0:
+        raise InputError(f"view {name!r} is constant: all its samples are the same")
+    third = Geometry(COUNTS, _unit(_tf_idf(X)), angular=True) if counts else scored
+    return scored, Geometry(DIRECTIONS, _unit(X), angular=True), third
+
+
+def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarray) -> Geometry:
+    r"""One geometry of several: $D^2 = \sum_p w_p D_p^2 / \overline{D_p^2}$, over pairs of samples.
+
+    Rows side by side for points, a sum for inner products: O(n sum(f)) or O(n^2 m).
+
+    >>> one, two = (Geometry("x", np.array([[0.0], [size]])) for size in (1, 10))
+    >>> side_by_side([one, two], [1.0, 3.0]).points.round(3).tolist()
+    [[0.0, 0.0], [1.414, 2.449]]
+    """
+    used = [
+        (part, weight / spread)
+        for part, weight in zip(parts, weights, strict=True)
+        if weight > 0 and (spread := part.spread()) > 0
+    ]
+    name = " and ".join(dict.fromkeys(part.name for part, _ in used))
+    if parts[0].gram:
+        return Geometry(name, sum(part.points * scale for part, scale in used), gram=True)
+    scaled = [part.points * np.sqrt(scale) for part, scale in used]
+    if all(sp.issparse(points) for points in scaled):
+        return Geometry(name, sp.csr_array(sp.hstack(scaled)))
+    return Geometry(name, np.hstack([_dense(points) for points in scaled]))
+
+
+def _of_kernel(K: np.ndarray, name: str) -> tuple[Geometry, Geometry, Geometry]:
+    peak = np.abs(K).max()
+    K = (K + K.T) / (2 * peak if peak > 0 else 1.0)
+    distances = Geometry(KERNEL_DISTANCES, K, gram=True)
+    if not distances.spread() > 1e-14:
+        raise InputError(f"kernel {name!r} is constant: all its samples are the same")
+    length = np.sqrt(np.maximum(np.diagonal(K), 0.0))
+    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    angles = Geometry(KERNEL_ANGLES, K * scale[:, None] * scale, gram=True, angular=True)
+    return distances, angles, distances
+
+
+def _looks_like_counts(X: Any) -> bool:
+    stored = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+    return bool(X.min() >= 0 and 0 < stored < COUNTS_UP_TO * np.prod(X.shape, dtype=float))
+
+
+def _tf_idf(X: sp.csr_array) -> sp.csr_array:
+    n, width = X.shape
+    X.eliminate_zeros()
+    documents = np.bincount(X.indices, minlength=width)
+    return sp.csr_array(X @ sp.diags_array(np.log((1 + n) / (1 + documents)) + 1))
+
+
+def _unit(X: Any) -> Any:
+    length = np.sqrt(squared_norms(X))
+    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 1e-12 * length.max())
+    return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else X * scale[:, None]
+
+
+def _dense(points: Any) -> np.ndarray:
+    return points.toarray() if sp.issparse(points) else np.asarray(points)

@@ -1,0 +1,159 @@
+r"""Geometries to one sparse graph: neighbours in several senses, pooled.
+
+Each geometry gives two graphs, one that counts neighbours and one that weighs them; all are
+degree-normalised and averaged. An edge that several of them see weighs most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from .geometry import Geometry
+from .neighbours import neighbours
+from .progress import step
+
+EXACT_UP_TO = 20_000  # samples; beyond it dense rows are searched by an index
+BLOCK = 1 << 23  # distances at a time: 64 megabytes
+MOST, FEWEST = 10, 5  # neighbours; fewer than MOST where clusters are small
+CANDIDATES = 6  # times the neighbours counted, among which a local scale chooses
+SCALE_AT = 0.7  # of the neighbours: the one whose distance is a sample's own scale
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """Nearest other samples, the nearest first: `places` (n, q) and squared distances (n, q).
+
+    A distance of infinity marks a place that is no neighbour at all.
+    """
+
+    places: np.ndarray
+    squared: np.ndarray
+
+
+def neighbours_for(n: int, k: int) -> int:
+    """Half an average cluster, but from 5 to 10, and fewer than there are samples.
+
+    >>> neighbours_for(165, 15), neighbours_for(1600, 100), neighbours_for(2000, 10)
+    (6, 8, 10)
+    """
+    return int(min(np.clip(round(n / k / 2 + 1e-9), FEWEST, MOST), n - 1))
+
+
+def neighbourhood(geometry: Geometry, count: int) -> Neighbourhood:
+    """The `count` nearest other samples of each.
+
+    All distances in blocks of rows, O(n^2 f), up to 20 000 samples and for sparse rows or given
+    kernels; beyond that an index of dense rows, O(n log n). Memory n x count and one block.
+    """
+    n = geometry.n_samples
+    count = min(count, n - 1)
+    dense = not geometry.gram and not sp.issparse(geometry.points)
+    if dense and n > EXACT_UP_TO:
+        return _indexed(geometry, count)
+    norms = geometry.norms()
+    places = np.empty((n, count), dtype=np.int64)
+    squared = np.empty((n, count))
+    height = max(1, BLOCK // n)
+    for start in range(0, n, height):
+        rows = slice(start, min(n, start + height))
+        block = geometry.products(rows)
+        block *= -2.0
+        block += norms[rows, None] + norms
+        block[np.arange(len(block)), np.arange(n)[rows]] = np.inf
+        nearest = np.argpartition(block, count - 1, axis=1)[:, :count]
+        found = np.take_along_axis(block, nearest, axis=1)
+        order = np.argsort(found, axis=1, kind="stable")
+        places[rows] = np.take_along_axis(nearest, order, axis=1)
+        squared[rows] = np.take_along_axis(found, order, axis=1)
+    return _cleaned(geometry, places, np.maximum(squared, 0.0))
+
+
+def counted_graph(near: Neighbourhood, count: int) -> sp.csr_array:
+    r"""$\Delta^{-1/2}A\Delta^{-1/2}$, A the mean of who has whom among its `count` neighbours."""
+    real = np.isfinite(near.squared[:, :count]).astype(float)
+    return _symmetric(near.places[:, :count], real)
+
+
+def weighed_graph(near: Neighbourhood, count: int) -> sp.csr_array:
+    r"""The same with $A_{ij} = \exp(-D_{ij}^2 / \sigma_i\sigma_j)$, the 2 `count` largest per row.
+
+    $\sigma_i$ is the distance of sample i to its neighbour 0.7 x `count`: crowded regions do not
+    become hubs. L. Zelnik-Manor, P. Perona, Self-Tuning Spectral Clustering, NIPS 2004.
+    """
+    D2 = near.squared
+    at = min(max(2, round(SCALE_AT * count)), D2.shape[1]) - 1
+    last = np.maximum(np.isfinite(D2).sum(axis=1) - 1, 0)
+    scale = np.take_along_axis(D2, np.minimum(at, last)[:, None], axis=1).ravel()
+    sigma = np.sqrt(np.where(np.isfinite(scale), scale, 0.0))
+    floor = sigma[sigma > 0].min(initial=np.inf)
+    # Duplicates have distance 0 to their neighbours: give them the finest scale seen anywhere.
+    sigma = np.maximum(sigma, floor if np.isfinite(floor) else 1.0)
+    A = np.exp(-D2 / sigma[:, None] / sigma[near.places])
+    largest = np.argsort(-A, axis=1, kind="stable")[:, : 2 * count]
+    return _symmetric(
+        np.take_along_axis(near.places, largest, axis=1), np.take_along_axis(A, largest, axis=1)
+    )
+
+
+def pooled_graph(parts: Sequence[Geometry], count: int, name: str = "rows") -> sp.csr_array:
+    r"""Mean of both graphs of every geometry: symmetric, sparse, no eigenvalue above 1.
+
+    A geometry that occurs twice counts twice and is searched once. At most about 6 x `count`
+    entries per row and geometry.
+
+    >>> points = Geometry("x", np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]))
+    >>> graph = pooled_graph([points], 2).toarray()
+    >>> bool(graph[:3, 3:].max() < 1e-9 < graph[0, 1])
+    True
+    """
+    total = sp.csr_array((parts[0].n_samples,) * 2)
+    for geometry in dict.fromkeys(map(id, parts)):
+        same = [part for part in parts if id(part) == geometry]
+        step(f"neighbours of {name}: {same[0].name}")
+        near = neighbourhood(same[0], CANDIDATES * count)
+        both = counted_graph(near, count) + weighed_graph(near, count)
+        total = total + both * (len(same) / (2 * len(parts)))
+    return sp.csr_array(total)
+
+
+def degree_normalised(A: sp.csr_array) -> sp.csr_array:
+    r"""$\Delta^{-1/2}A\Delta^{-1/2}$; a sample without edges keeps none."""
+    degree = np.asarray(A.sum(axis=1)).ravel()
+    scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+    D = sp.diags_array(scale)
+    return sp.csr_array(D @ A @ D)
+
+
+def _symmetric(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
+    n, count = places.shape
+    edges = np.arange(0, n * count + 1, count)
+    A = sp.csr_array((weights.ravel(), places.ravel(), edges), shape=(n, n))
+    A.eliminate_zeros()
+    return degree_normalised(sp.csr_array((A + A.T) / 2))
+
+
+def _cleaned(geometry: Geometry, places: np.ndarray, squared: np.ndarray) -> Neighbourhood:
+    """Angles of a right angle and more are no neighbours, and neither are rows of zeros."""
+    if geometry.angular:
+        empty = geometry.norms() < 0.5
+        squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf
+    return Neighbourhood(places, squared)
+
+
+def _indexed(geometry: Geometry, count: int) -> Neighbourhood:
+    X = np.asarray(geometry.points, dtype=np.float32)
+    places = neighbours(X, count, "euclidean", geometry.name)
+    squared = np.empty(places.shape)
+    height = max(1, BLOCK // (count * X.shape[1]))
+    for start in range(0, len(X), height):
+        rows = slice(start, start + height)
+        away = X[places[rows]] - X[rows, None]
+        squared[rows] = np.einsum("ijf,ijf->ij", away, away, dtype=np.float64)
+    order = np.argsort(squared, axis=1, kind="stable")
+    return _cleaned(
+        geometry, np.take_along_axis(places, order, 1), np.take_along_axis(squared, order, 1)
+    )
