@@ -10,7 +10,7 @@ from .errors import InputError
 from .scaling import row_blocks
 
 JITTER = 1e-12  # added to the centred diagonal before normalising; the published kernels rest on it
-CONSTANT = 1e-14  # of the largest diagonal entry: what is left of a kernel of equal samples
+CONSTANT = 50  # roundings of the largest diagonal entry: what is left of a kernel of equal samples
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def centring(
     size = float(np.abs(own).max())
     half = half_means(K) if center else None
     diagonal = own if half is None else own - 2 * half
-    if diagonal.max() <= CONSTANT * size:
+    if diagonal.max() <= CONSTANT * np.finfo(K.dtype).eps * size:
         raise InputError(f"view {name!r} is constant: all its samples are the same")
     jitter = JITTER * min(1.0, size)
     return Centring(
@@ -92,7 +92,7 @@ def centred_and_normalised(
 
 def half_means(K: np.ndarray) -> np.ndarray:
     """What centring takes off is the outer sum of this, so that rounding stays symmetric."""
-    mean = K.mean(axis=0)
+    mean = K.mean(axis=0, dtype=np.float64)
     return np.asarray(mean - mean.mean() / 2)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -31,29 +32,30 @@ SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several 
 KEPT = 512 << 20  # bytes: kernels that fit in together are kept instead of built again
 
 
-def gaussian(view: Any) -> np.ndarray:
+def gaussian(view: Any, dtype: Any = np.float64) -> np.ndarray:
     r"""Gaussian kernel at the scale of the data: $K = \exp(-2 D^2 / \overline{D^2})$.
 
     $D^2$ are squared distances of the z-scored rows, averaged over all $n^2$ pairs. One n x f
-    product and one pass over n x n, built in place.
+    product and one pass over n x n, built in place, in the precision of `dtype`.
 
     >>> gaussian(np.array([[0.0], [1.0]])).round(4)
     array([[1.    , 0.0183],
            [0.0183, 1.    ]])
     """
-    return _exponential(standardised(view), None)
+    return _exponential(standardised(view), None, dtype)
 
 
-def rbf(view: Any, gamma: float | None = None) -> np.ndarray:
+def rbf(view: Any, gamma: float | None = None, dtype: Any = np.float64) -> np.ndarray:
     r"""$K = \exp(-\gamma D^2)$ on the columns as given, $\gamma$ = 2 / mean(D^2) unless given."""
     if gamma is not None and not gamma > 0:
         raise InputError(f"gamma must be positive, got {gamma}")
-    return _exponential(rescaled(_floats(view)) if gamma is None else _floats(view), gamma)
+    X = rescaled(_floats(view)) if gamma is None else _floats(view)
+    return _exponential(X, gamma, dtype)
 
 
-def linear(view: Any) -> np.ndarray:
+def linear(view: Any, dtype: Any = np.float64) -> np.ndarray:
     """$K = XX^T$, up to the scale of X."""
-    X = rescaled(_floats(view))
+    X = rescaled(_floats(view)).astype(dtype, copy=False)
     return _dense(X @ X.T)
 
 
@@ -83,6 +85,7 @@ KERNELS: dict[str, Callable[..., np.ndarray]] = {
     "knn": neighbour_graph,
     "self-tuning": self_tuning_graph,
 }
+IN_ANY_PRECISION = ("gaussian", "linear", "rbf")  # the others are built in double, then rounded
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ class KernelRecipe:
     """How a view becomes a kernel: which function, then centring, then normalising.
 
     `kernel` is a name in ``KERNELS``, ``"precomputed"``, a callable from a view to an n x n
-    matrix, or a dict (by view name) or list (by position) of those.
+    matrix, or a dict (by view name) or list (by position) of those. `single` says that the
+    result is float32, which halves memory and is rounded to some 1e-7 of its largest entries.
     """
 
     kernel: Any = "gaussian"
@@ -98,9 +102,14 @@ class KernelRecipe:
     center: bool = True
     normalize: bool = True
     indefinite: str = "raise"
+    single: bool = False
+
+    @property
+    def dtype(self) -> Any:
+        return np.float32 if self.single else np.float64
 
     def matrix(self, view: Any, name: str, kernel: Any) -> np.ndarray:
-        """The kernel of one view: symmetric float64, centred and normalised as asked."""
+        """The kernel of one view: symmetric, centred and normalised as asked."""
         return self.built(view, name, kernel)[0]
 
     def built(self, view: Any, name: str, kernel: Any) -> tuple[np.ndarray, Centring]:
@@ -108,7 +117,10 @@ class KernelRecipe:
         unit, shift = 1.0, 0.0
         if isinstance(kernel, str) and kernel in KERNELS:
             # Symmetric and positive semi-definite by construction, and nobody else holds it.
-            K = _called(KERNELS[kernel], view, name, self.params)
+            build = KERNELS[kernel]
+            if kernel in IN_ANY_PRECISION:
+                build = partial(build, dtype=self.dtype)
+            K = _called(build, view, name, self.params)
             _check_finite(K, name)
         else:
             given = _called(kernel, view, name, self.params) if callable(kernel) else _dense(view)
@@ -118,7 +130,7 @@ class KernelRecipe:
                 shift = _make_semidefinite(K, name, self.center, _rounding(given), wanted)
         done = centring(K, self.center, self.normalize, name)
         done.apply(K)
-        return K, replace(done, unit=unit, shift=shift)
+        return K.astype(self.dtype, copy=False), replace(done, unit=unit, shift=shift)
 
     def for_views(self, names: Sequence[str]) -> list[Any]:
         """The kernel chosen for each view."""
@@ -159,9 +171,10 @@ class KernelBank(Sequence[np.ndarray]):
         self._views = views
         self._recipe = recipe
         self._kernels = recipe.for_views(views.names)
-        self._keep = 8 * len(views) ** 2 * views.n_views <= KEPT
+        size = np.dtype(recipe.dtype).itemsize * len(views) ** 2
+        self._keep = size * views.n_views <= KEPT
         # Two kernels and a few copies side by side; beyond that one, with BLAS on every core.
-        self.at_once = len(views.names) if 8 * len(views) ** 2 <= SIDE_BY_SIDE else 1
+        self.at_once = len(views.names) if size <= SIDE_BY_SIDE else 1
         self._built: dict[int, np.ndarray] = {}
         self.centrings: dict[int, Centring] = {}  # what was done to each kernel built so far
         self.names = views.names
@@ -290,7 +303,7 @@ def _rounding(K: np.ndarray) -> float:
     return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else 0.0
 
 
-def _exponential(X: Any, gamma: float | None) -> np.ndarray:
+def _exponential(X: Any, gamma: float | None, dtype: Any) -> np.ndarray:
     mean = mean_squared_distance(X)
     rate = 2.0 / mean if gamma is None else gamma
 
@@ -298,7 +311,7 @@ def _exponential(X: Any, gamma: float | None) -> np.ndarray:
         block *= -rate
         return np.exp(block, out=block)
 
-    return squared_distances(X, transform)
+    return squared_distances(X.astype(dtype, copy=False), transform)
 
 
 def _floats(view: Any) -> Any:

@@ -66,7 +66,8 @@ class KrylovSpace:
                     values, Y, residuals = self._ritz(size, size)
                     if residuals.max() <= self._precision.residual * abs(values[0]):
                         if not self._suspicious(values):
-                            return values, self._basis[:, : self._expanded] @ Y
+                            basis = self._basis[:, : self._expanded]
+                            return values, basis @ Y.astype(basis.dtype, copy=False)
                         self._extend(np.empty((len(K), 0)), np.empty((0, 0)), WIDTH)
                 check = int(NEXT_CHECK * self._expanded) + WIDTH
             self._expand(K)

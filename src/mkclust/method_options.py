@@ -20,8 +20,8 @@ def own_parameters(method: type[MultiViewClusterer]) -> dict[str, inspect.Parame
 
     >>> from mkclust import MKCDNM
     >>> list(own_parameters(MKCDNM))
-    ['solver', 'threshold', 'on_infeasible', 'max_dimension', 'approximation', 'n_components',
-     'work', 'dask']
+    ['solver', 'threshold', 'on_infeasible', 'max_dimension', 'precision', 'approximation',
+     'n_components', 'work', 'dask']
     """
     shared = inspect.signature(MultiViewClusterer.__init__).parameters
     mine = inspect.signature(method.__init__).parameters

@@ -16,6 +16,7 @@ from .progress import step
 from .threads import in_parallel
 
 RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue; below it a direction is rounding
+RANK_TOLERANCE_SINGLE = 1e-5  # the same for kernels in single precision
 Pairs = tuple[np.ndarray, np.ndarray]
 Memory = Callable[[np.ndarray, int, Callable[[], Pairs]], Pairs]
 _memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
@@ -112,7 +113,7 @@ class Spectra(Sequence[Spectrum]):
         kernel = self._kernels[self._places[name]]
         step(f"{size} eigenvectors of {name}")
         if name not in self._spaces:
-            self._spaces[name] = KrylovSpace(len(kernel))
+            self._spaces[name] = KrylovSpace(len(kernel), kernel.dtype)
         found = leading(kernel, size, self._spaces[name])
         rows = getattr(self._kernels, "present", None)
         place = self._places[name]
@@ -150,12 +151,13 @@ def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> 
     (array([3., 2.]), True)
     """
     n = len(kernel)
+    tolerance = RANK_TOLERANCE_SINGLE if kernel.dtype == np.float32 else RANK_TOLERANCE
     if not _direct(n, size):
-        pairs = (space or KrylovSpace(n)).pairs(kernel, size)
+        pairs = (space or KrylovSpace(n, kernel.dtype)).pairs(kernel, size)
         if pairs is not None:
-            return _above_rounding(*pairs, everything=False)
-    values, vectors = scipy.linalg.eigh(kernel, driver="evd")
-    return _above_rounding(values[::-1], vectors[:, ::-1], everything=True)
+            return _above_rounding(*pairs, everything=False, tolerance=tolerance)
+    values, vectors = scipy.linalg.eigh(kernel.astype(np.float64, copy=False), driver="evd")
+    return _above_rounding(values[::-1], vectors[:, ::-1], everything=True, tolerance=tolerance)
 
 
 def top_eigenpairs(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -200,11 +202,17 @@ def _direct(n: int, size: int) -> bool:
     return n <= DENSE_UP_TO or size > n // 8
 
 
-def _above_rounding(values: np.ndarray, vectors: np.ndarray, everything: bool) -> Spectrum:
-    floor = max(len(vectors) * np.finfo(float).eps, RANK_TOLERANCE) * max(values[0], 0.0)
+def _above_rounding(
+    values: np.ndarray, vectors: np.ndarray, everything: bool, tolerance: float
+) -> Spectrum:
+    floor = max(len(vectors) * np.finfo(float).eps, tolerance) * max(values[0], 0.0)
     above = int(np.count_nonzero(values > floor))
+    kept = vectors[:, :above]
+    if vectors.dtype == np.float32:
+        # Overlaps are compared to nine digits: what is rounded must still be orthonormal.
+        kept = np.linalg.qr(kept.astype(np.float64))[0]
     return Spectrum(
-        vectors=with_fixed_signs(vectors[:, :above]),
+        vectors=with_fixed_signs(kept),
         values=values[:above],
         complete=everything or above < len(values),
     )
