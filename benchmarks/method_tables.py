@@ -12,6 +12,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from pages import fill
 
 from mkclust import METHODS, datasets, metrics, read
 from mkclust.kernels import KernelBank, KernelRecipe
@@ -77,16 +78,9 @@ def times(folder):
         yield f"| {kind.title} | {' | '.join(cells)} |"
 
 
-def fill(name, lines):
-    text = PAGE.read_text()
-    head, rest = text.split(f"<!-- {name} -->\n")
-    tail = rest[rest.index(f"<!-- /{name} -->") :]
-    PAGE.write_text(head + f"<!-- {name} -->\n" + "\n".join(lines) + "\n" + tail)
-
-
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     parts = sys.argv[1:] or ["time", "bbcsport"]
     for part, rows in (("time", times), ("bbcsport", bbcsport)):
         if part in parts:
-            fill(part, list(rows(os.environ["MKCLUST_DATA"])))
+            fill(PAGE, part, list(rows(os.environ["MKCLUST_DATA"])))

@@ -21,6 +21,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from pages import fill
 
 from mkclust import MKCDNM, MultiView, datasets, metrics, read
 from mkclust.errors import InputError
@@ -254,13 +255,6 @@ def _three_ways(rng, n, k, share, rho):
     )
 
 
-def fill(name, lines):
-    text = PAGE.read_text()
-    head, rest = text.split(f"<!-- {name} -->\n")
-    tail = rest[rest.index(f"<!-- /{name} -->") :]
-    PAGE.write_text(head + f"<!-- {name} -->\n" + "\n".join(lines) + "\n" + tail)
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--imml", help="the Python of an environment with imml")
@@ -271,6 +265,6 @@ if __name__ == "__main__":
         sys.exit("set MKCLUST_DATA to the folder of benchmark data sets")
     chosen = given.sets or list(SETS)
     scores = measure(os.environ["MKCLUST_DATA"], chosen, given.imml, given.store)
-    fill("simulation", list(simulation()))
-    fill("table", list(table(scores)))
-    fill("means", list(means(scores)))
+    fill(PAGE, "simulation", list(simulation()))
+    fill(PAGE, "table", list(table(scores)))
+    fill(PAGE, "means", list(means(scores)))

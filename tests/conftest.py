@@ -1,10 +1,13 @@
-"""Where test data are, and how property-based tests draw their examples."""
+"""Where test data are, how property-based tests draw their examples, and a command line to call."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from mkclust import cli
 
 # The same commit gives the same verdict; HYPOTHESIS_PROFILE=explore draws new examples each time.
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -38,3 +41,21 @@ def fixture_dir() -> Path:
 def synth60_dir() -> Path:
     """Outputs of the reference programs on 60 synthetic samples, 4 kernels, 3 clusters."""
     return Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Run mkclust with arguments inside an empty folder; exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["mkclust", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call

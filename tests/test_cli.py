@@ -1,32 +1,13 @@
 """The command line: what it prints, what it writes, how it ends."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
 import scipy.io
 
-from mkclust import cli, datasets
+from mkclust import datasets
 from mkclust.methods import METHODS
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run mkclust with arguments inside an empty folder; exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["mkclust", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 @pytest.fixture

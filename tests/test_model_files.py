@@ -1,7 +1,6 @@
 """Models in files: everything comes back, nothing is unpickled, and damage is said to be damage."""
 
 import json
-import sys
 import zipfile
 from io import StringIO
 
@@ -13,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import laplacian_kernel
 
 import mkclust
-from mkclust import METHODS, MKCDNM, MultiView, cli
+from mkclust import METHODS, MKCDNM, MultiView
 from mkclust.datasets import make_views
 from mkclust.errors import FileFormatError, InputError
 from mkclust.io import Limits
@@ -274,24 +273,6 @@ def test_deeply_nested_documents_are_refused(saved):
 
 
 # ---------------------------------------------------------------- command line
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Run mkclust with arguments inside an empty folder; exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["mkclust", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return call
 
 
 def test_a_saved_model_predicts_on_the_command_line(run, views, tmp_path):
