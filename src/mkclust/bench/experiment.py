@@ -10,7 +10,7 @@ from ..errors import InputError
 from .peers import PEERS, uses_kernels
 from .registry import Dataset, dataset
 from .runner import Runner, Setting, installed_peers
-from .shared import Shared
+from .shared import Shared, remove_empty
 from .store import Limits, Store
 from .suite import Suite, check_methods, load_suite
 from .units import Planned, expand
@@ -92,8 +92,7 @@ def _remove(shared: dict[str, Shared], cache: Path, store: Store) -> None:
         if not store.waiting(unit_id):
             store.forget(unit_id)
             kernels.remove()
-    if cache.is_dir() and not any(cache.iterdir()):
-        cache.rmdir()
+    remove_empty(cache)
 
 
 def _as_wished(suite: Suite, wishes: Wishes) -> Suite:

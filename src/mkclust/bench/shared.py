@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import json
-import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -128,8 +128,20 @@ class Shared:
         """Delete the folder's files; processes that mapped them keep what they have."""
         for path in sorted(self.folder.glob("*"), key=lambda path: path.name != FACTS):
             path.unlink(missing_ok=True)
-        if self.folder.is_dir():
-            os.rmdir(self.folder)
+        remove_empty(self.folder)
 
     def _facts(self) -> dict[str, Any]:
         return dict(json.loads((self.folder / FACTS).read_text()))
+
+
+def remove_empty(folder: Path) -> None:
+    """Delete a folder unless something is in it; another runner may be doing the same just now.
+
+    Looking first would leave a moment between the look and the deed, so the deed itself is the
+    question: a folder that is gone already, or that has been filled again, is left as it is.
+    """
+    try:
+        folder.rmdir()
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+            raise
