@@ -1,19 +1,29 @@
 # make demo   cluster the bundled data, results in ./mkclust-demo
 # make test   the test suite            (make test ARGS="-k overlap")
+# make test-oldest  the same with the oldest versions that pyproject.toml allows
+# make coverage  the tests once more, with the branches they leave out
+# make mutants   faults put into the stages of the model, and whether the tests notice
+# make fuzz   damaged files of every format, ten minutes (make fuzz ARGS="--seconds 60 npz csv")
 # make lint   style and types
 # make docs   these pages, into docs/_build/html
 # make bench  speed as ratios measured in one run, into benchmarks/RESULTS.md
+# make dist   wheel and sdist into dist/, reproducible, tested where they are installed
+# make audit  known vulnerabilities and licences of what mkclust needs
+# make api    list the public interface anew, in tests/api.txt
 # make clean  remove what the above made
 #
-# Each sets itself up: an environment in .venv, once, and again when pyproject.toml changes.
+# Each sets itself up: an environment in .venv (the oldest versions: .venv-oldest), once, and again
+# when pyproject.toml changes.
 # It needs Python 3.11 or later; PYTHON=/path/to/python chooses one.
 
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+OLDEST := .venv-oldest
+INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python $(INSTALL)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint docs bench clean test-oldest dist audit api coverage mutants fuzz
 .NOTPARALLEL:
 
 help:
@@ -25,6 +35,20 @@ demo: $(VENV)/installed
 # One BLAS thread in each worker, or the workers fight over the cores.
 test: $(VENV)/installed-dev
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+
+test-oldest: $(OLDEST)/installed
+	$(ONE_THREAD) MKCLUST_OLDEST=1 $(OLDEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+
+coverage: $(VENV)/installed-dev
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal --cov $(ARGS)
+
+# In ./mutants, where it goes on from what is known: make clean before a last count.
+mutants: $(VENV)/installed-mutation
+	$(ONE_THREAD) $(BIN)/mutmut run $(ARGS)
+	$(BIN)/mutmut results
+
+fuzz: $(VENV)/installed-fuzz
+	$(ONE_THREAD) $(BIN)/python fuzz/run.py $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -38,8 +62,17 @@ docs: $(VENV)/installed-docs
 bench: $(VENV)/installed-dev
 	$(ONE_THREAD) $(BIN)/python benchmarks/speed.py $(ARGS)
 
+dist: $(VENV)/installed-release
+	$(BIN)/python tools/dist.py $(ARGS)
+
+audit: $(VENV)/installed-release
+	$(BIN)/python tools/audit.py
+
+api: $(VENV)/installed-dev
+	$(BIN)/python tools/surface.py
+
 clean:
-	rm -rf $(VENV) mkclust-demo docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) mkclust-demo docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants .coverage* fuzz/found fuzz/grown
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
@@ -52,13 +85,36 @@ $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[dev]'
 	@touch $(VENV)/installed $@
 
+$(VENV)/installed-mutation: pyproject.toml | $(BIN)/python
+	@echo "Installing mkclust and what mutants are made with into $(VENV) ..."
+	$(PIP) --editable '.[dev,mutation]'
+	@touch $(VENV)/installed $(VENV)/installed-dev $@
+
+# Where there is no atheris for the machine, fuzz/run.py says so and does nothing.
+$(VENV)/installed-fuzz: pyproject.toml | $(BIN)/python
+	@echo "Installing mkclust and what its readers are fuzzed with into $(VENV) ..."
+	$(PIP) --editable '.[parquet,fuzz]' || $(PIP) --editable '.[parquet]'
+	@touch $(VENV)/installed $@
+
 $(VENV)/installed-docs: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust and what its pages are made with into $(VENV) ..."
 	$(PIP) --editable '.[docs]'
 	@touch $(VENV)/installed $@
 
-$(BIN)/python:
+$(VENV)/installed-release: pyproject.toml | $(BIN)/python
+	@echo "Installing mkclust and what releases are made with into $(VENV) ..."
+	$(PIP) --editable '.[dev,release]'
+	@touch $(VENV)/installed $(VENV)/installed-dev $@
+
+$(OLDEST)/installed: pyproject.toml tools/bounds.py | $(OLDEST)/bin/python
+	@echo "Installing mkclust with the oldest versions of what it needs into $(OLDEST) ..."
+	$(OLDEST)/bin/python tools/bounds.py > $(OLDEST)/bounds.txt
+	$(OLDEST)/bin/python $(INSTALL) --constraint $(OLDEST)/bounds.txt --editable '.[dev,omics]'
+	@touch $@
+
+$(BIN)/python $(OLDEST)/bin/python:
 	@set -e; \
+	venv=$(patsubst %/bin/python,%,$@); \
 	for python in $(or $(PYTHON),python3.11 python3 python3.14 python3.13 python3.12 python); do \
 	  "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; \
 	  python=; \
@@ -73,5 +129,5 @@ $(BIN)/python:
 	  echo "on Debian or Ubuntu: apt-get install python3-venv" >&2; \
 	  exit 1; \
 	fi; \
-	echo "Making $(VENV) with $$("$$python" --version) ..."; \
-	"$$python" -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
+	echo "Making $$venv with $$("$$python" --version) ..."; \
+	"$$python" -m venv --clear $$venv || { rm -rf $$venv; exit 1; }

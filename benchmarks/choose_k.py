@@ -1,10 +1,11 @@
 """How many clusters: choose_k beside eigengap and silhouette, on every benchmark data set.
 
     MKCLUST_DATA=... python benchmarks/choose_k.py [--rows 4500] [--only NAME ...] [--out FILE]
+                                                   [--recipe published]
 
 Candidates are 2 to max(12, 1.5 k): every number up to 30, then every fifth. Sets of more than
 `--rows` samples are cut to that many, by a seeded draw. Three splits into halves each. Rows
-already in the file are kept.
+already in the file are kept. The table of docs/how-many-clusters.md is of the published recipe.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from mkclust import MultiView, choose_k
+from mkclust.dual_noise import RECIPES
 from mkclust.kernels import KernelBank, KernelRecipe
 from mkclust.scaling import standardised
 
@@ -77,14 +79,14 @@ def concatenated(views: MultiView) -> np.ndarray:
     return np.asarray(V[:, kept] * np.sqrt(values[kept]))
 
 
-def measured(name: str, rows: int) -> dict[str, object]:
+def measured(name: str, rows: int, asked: str) -> dict[str, object]:
     views = load(name, rows)
     true = len(set(views.labels.tolist()))
     ks = [k for k in candidates(true) if k <= len(views) // 2]
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = choose_k(views, ks, n_splits=SPLITS, indefinite="shift")
+        found = choose_k(views, ks, n_splits=SPLITS, recipe=asked, indefinite="shift")
         seconds = time.process_time() - began
         others = {"eigengap": eigengap(views, ks), "silhouette": silhouette(views, ks)}
     row = next(row for row in found.table if row.k == found.k)
@@ -133,13 +135,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=4500)
     parser.add_argument("--only", nargs="*", default=SETS)
-    parser.add_argument("--out", type=Path, default=Path("choose_k.jsonl"))
+    parser.add_argument("--recipe", choices=RECIPES, default="published")
+    parser.add_argument("--out", type=Path, help="one for each recipe; choose_k-RECIPE.jsonl")
     given = parser.parse_args()
+    given.out = given.out or Path(f"choose_k-{given.recipe}.jsonl")
     kept = given.out.read_text().splitlines() if given.out.exists() else []
     rows = {row["set"]: row for row in map(json.loads, kept)}
     for name in given.only:
         if name not in rows:
-            rows[name] = measured(name, given.rows)
+            rows[name] = measured(name, given.rows, given.recipe)
             with given.out.open("a") as file:
                 file.write(json.dumps(rows[name]) + "\n")
             print(name, rows[name]["true"], rows[name]["words"], flush=True)

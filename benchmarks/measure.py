@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import resource
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,44 @@ def best(function, repeat=3):
     return Measured(min(walls), min(cpus)), result
 
 
-def in_own_process(function, *arguments, time_limit=3600):
-    """Wall, CPU and peak memory (GiB) of a call in a process of its own; or what went wrong."""
+def in_own_process(function, *arguments, cpu_limit=3600.0, memory_limit=float("inf")):
+    """Wall, CPU and peak memory (GiB) of a call in a process of its own; or what went wrong.
+
+    The limits are CPU seconds and GiB in memory, looked at five times a second.
+    """
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(send, function, arguments))
     process.start()
-    answer = receive.recv() if receive.poll(time_limit) else "out of time"
-    process.terminate() if answer == "out of time" else process.join()
+    send.close()
+    answer = None
+    while answer is None:
+        answer = _answer(receive) or _exceeded(process.pid, cpu_limit, memory_limit)
+    process.terminate()
+    process.join()
     return answer
+
+
+def _answer(receive):
+    """What the other process said within a fifth of a second; None if nothing."""
+    try:
+        return receive.recv() if receive.poll(0.2) else None
+    except EOFError:
+        return "the process ended without a word"
+
+
+def _exceeded(pid, cpu_limit, memory_limit):
+    """Which limit a process has passed; None if none, or where there is no /proc to say it."""
+    folder = Path(f"/proc/{pid}")
+    try:
+        times = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+        pages = int((folder / "statm").read_text().split()[1])
+    except OSError:
+        return None
+    if pages * os.sysconf("SC_PAGE_SIZE") > memory_limit * 2**30:
+        return f"more than {memory_limit:g} GiB"
+    cpu = (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
+    return f"more than {cpu_limit:.0f} s of CPU" if cpu > cpu_limit else None
 
 
 def _child(send, function, arguments):

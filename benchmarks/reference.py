@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import SpectralClustering
@@ -14,16 +16,19 @@ from mkclust.staircase import staircases
 
 
 def lanczos(kernels, size):
-    """`size` leading eigenvectors of every kernel, by Lanczos."""
-    bases = []
+    """`size` leading eigenvectors of every kernel, by Lanczos (ARPACK, at its own settings)."""
+    bases, random = [], np.random.default_rng(0)
     for K in kernels:
-        _, vectors = eigsh(K, k=size, which="LA", v0=np.ones(len(K)))
+        _, vectors = eigsh(K, k=size, which="LA", v0=random.standard_normal(len(K)))
         bases.append(np.asfortranarray(vectors[:, ::-1]))
     return bases
 
 
 def literal(kernels, k):
-    """The published procedure as it is: min(n, 25k) eigenvectors, a product for every probe."""
+    """The published procedure as it is: min(n, 25k) eigenvectors, a product for every probe.
+
+    Lanczos as its authors use it, their search, no tables; a constraint that fails ends a probe.
+    """
     n = len(kernels[0])
     bases = lanczos(kernels, min(n - 1, 25 * k))
     d = literal_search(bases, k)
@@ -39,10 +44,14 @@ def literal_search(bases, k):
         return np.sum((bases[p][:, :a].T @ bases[q][:, :b]) ** 2)
 
     def feasible(p, a, others):
-        return min([overlap_of(p, a, q, others[q]) for q in range(m)]) >= k * (1 - 1e-9)
+        return all(overlap_of(p, a, q, others[q]) >= k * (1 - 1e-9) for q in range(m))
+
+    def common(a):
+        pairs = combinations(range(m), 2)
+        return all(overlap_of(p, a, q, a) >= k * (1 - 1e-9) for p, q in pairs)
 
     c = 1
-    while c * k <= size and not all([feasible(p, c * k, [c * k] * m) for p in range(m)]):
+    while c * k <= size and not common(c * k):
         c += 1
     d = d_hat = np.full(m, min(c * k, size))
 

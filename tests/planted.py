@@ -1,9 +1,15 @@
 """What several test files need: instances with known answers, and the answers by enumeration."""
 
 import numpy as np
+from hypothesis import assume
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from mkclust.overlap import Overlap
-from mkclust.spectrum import Spectrum
+from mkclust.overlap import Overlap, overlap
+from mkclust.spectrum import Spectra, Spectrum
+from mkclust.staircase import shortfall
+
+N = 1000  # samples that hand-made overlaps pretend to have
 
 
 def orthonormal(rng, n, size):
@@ -83,3 +89,50 @@ def trace_of(history, start):
             rows.append((turn.penalty, 2, *turn.d_hat))
         d_hat = turn.d_hat
     return rows
+
+
+class PartialKernels(list):
+    """Kernels that cover only the samples their views hold, as `present` (n, m) says."""
+
+    def __init__(self, kernels, present):
+        super().__init__(kernels)
+        self.present = present
+
+
+def partial_spectra(rng, present, ranks, size):
+    """Spectra of random kernels of the given ranks over the samples present."""
+    kernels = []
+    for held, rank in zip(present.T, ranks, strict=True):
+        X = rng.standard_normal((np.count_nonzero(held), rank))
+        kernels.append(X @ X.T)
+    spectra = Spectra(PartialKernels(kernels, present), [f"view{p}" for p in range(len(ranks))])
+    spectra.grow(size)
+    return spectra
+
+
+@st.composite
+def tied_overlaps(draw):
+    """Few different values, so that many d reach the same sum and the same sum of squares."""
+    m, D = draw(st.integers(2, 4)), draw(st.integers(2, 5))
+    values = st.sampled_from([0.0, 0.0, 0.5, 1.0])
+    blocks = draw(arrays(float, (m, m, D, D), elements=values, fill=st.nothing()))
+    k = draw(st.integers(1, min(3, D)))
+    found = overlap_of_blocks(blocks, N)
+    assume(not shortfall(found, k))
+    return found, k
+
+
+@st.composite
+def generic_overlaps(draw):
+    """Random bases in a small space: every table entry different."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**9)))
+    n = draw(st.integers(8, 14))
+    sizes = draw(st.lists(st.integers(5, 7), min_size=1, max_size=4))
+    k = draw(st.integers(1, 3))
+    shared = draw(st.integers(0, k))
+    found = overlap(planted_spectra(rng, n, sizes, shared, noise=0.5))
+    assume(not shortfall(found, k))
+    return found, k
+
+
+either = st.one_of(tied_overlaps(), generic_overlaps())

@@ -29,6 +29,7 @@ def test_one_view_and_given_kernels_are_counted_too():
     views = make_views(120, 4, 1, noise=0.5, kernels=True, random_state=0)
     found = choose_k(views, (2, 7), n_splits=2)
     assert found.k == 4 and all(row.noise == pytest.approx(0) for row in found.table)
+    assert choose_k(views, (2, 7), n_splits=2, recipe="auto").k == 4
 
 
 def test_noise_gives_no_confident_answer():

@@ -21,8 +21,9 @@ def planted(tmp_path):
     return path
 
 
-def test_cluster_finds_planted_clusters_and_writes_everything(run, planted, tmp_path):
-    code, out, _ = run("cluster", planted, "-k", 3, "-o", "results")
+@pytest.mark.parametrize("recipe", ["auto", "published"])
+def test_cluster_finds_planted_clusters_and_writes_everything(run, planted, tmp_path, recipe):
+    code, out, _ = run("cluster", planted, "-k", 3, "--recipe", recipe, "-o", "results")
     assert code == 0
     assert "60 samples, 3 views, 3 clusters by MKC-DNM" in out
     assert "gt" in out and "ACC" in out
@@ -37,8 +38,12 @@ def test_cluster_finds_planted_clusters_and_writes_everything(run, planted, tmp_
     assert rows[0] == "sample,cluster" and len(labels) == 60
     assert np.bincount(labels).tolist() == result["clusters"]
     assert embedding["labels"].tolist() == labels
+    fusion = result["fitted"].get("fusion")
+    lengths = np.ones(3) if fusion is None else np.array(fusion["lengths"])
+    assert (fusion is not None) == (recipe == "auto")
+    assert fusion is None or "left out, no other view confirms it" in fusion["words"][3]
     np.testing.assert_allclose(
-        embedding["embedding"].T @ embedding["embedding"], np.eye(3), atol=1e-10
+        embedding["embedding"].T @ embedding["embedding"], np.diag(lengths**2), atol=1e-10
     )
     assert result["fitted"]["objective"] == sum(result["fitted"]["dimensions"])
     assert set(result["metrics"]) == {"acc", "nmi", "purity", "ari", "nmi_normalizer"}

@@ -104,8 +104,13 @@ def test_the_constraints_hold_at_the_dimensions_returned(digits, fitted):
 
 
 def test_one_call_does_it_all(digits):
-    model = cluster(digits, 10, n_init=2, random_state=0)
+    model = cluster(digits, 10, recipe="published", n_init=2, random_state=0)
     np.testing.assert_array_equal(model.labels_, fit_digits(digits, "authors").labels_)
+    default = cluster(digits, 10, n_init=2, random_state=0)
+    same = MKCDNM(10, kernel="auto", n_init=2, random_state=0).fit(digits)
+    np.testing.assert_array_equal(default.labels_, same.labels_)
+    with pytest.raises(InputError, match="recipe must be one of auto, published"):
+        cluster(digits, 10, recipe="secret")
 
 
 def test_a_lower_threshold_keeps_no_more_directions(digits, fitted):

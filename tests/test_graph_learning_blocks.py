@@ -199,3 +199,16 @@ def test_cagl_falls_back_on_kmeans(planted):
     assert not model.converged_
     assert model.n_components_ == model.component_history_[-1] != 3
     assert np.unique(model.labels_).tolist() == [0, 1, 2]
+
+
+def test_components_of_small_graphs_are_those_of_large_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    chain = np.diag(np.ones(99), 1)
+    drawn = [rng.random((n, n)) * (rng.random((n, n)) < c / n) for n in (1, 7, 60) for c in (0, 1)]
+    for graph in [chain, chain.T, *drawn]:
+        count, labels = graphs.components(graph)
+        monkeypatch.setattr(graphs, "FLOODED_UP_TO", 0)
+        expected = graphs.components(graph)
+        monkeypatch.undo()
+        assert count == expected[0]
+        np.testing.assert_array_equal(labels, expected[1])

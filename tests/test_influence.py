@@ -29,7 +29,7 @@ def test_leaving_a_view_out_equals_fitting_the_others(noisy, solver):
 
 
 def test_a_noise_view_is_named_first_with_what_it_costs(noisy):
-    found = view_influence(noisy, 3)
+    found = view_influence(noisy, 3, recipe="published")
     assert found.unrelated == ("noise1",)
     left = found.without_unrelated
     assert left.views == ("noise1",) and left.kept < left.kept_before
@@ -38,6 +38,13 @@ def test_a_noise_view_is_named_first_with_what_it_costs(noisy):
     text = str(found)
     assert text.startswith("noise1 agrees with no other view beyond chance. Without it")
     assert f"keep {left.kept} directions instead of {left.kept_before}" in text
+
+
+def test_a_noise_view_costs_a_fused_graph_nothing(noisy):
+    found = view_influence(noisy, 3)
+    left = found.without_unrelated
+    assert found.unrelated == ("noise1",) and left.ari == 1.0
+    assert "Without it the answer is nearly the same" in str(found)
 
 
 def test_related_views_are_not_flagged():

@@ -126,6 +126,7 @@ def test_data_in_other_files_are_not_read(h5ad, tmp_path):
     with pytest.raises(FileFormatError, match="other files"):
         read(h5ad)
     layout = h5py.VirtualLayout((12, 5), "f8")
+    layout[:] = h5py.VirtualSource(str(tmp_path / "secret"), "X", shape=(12, 5))
     replace(h5ad, "X", lambda f, n: f.create_virtual_dataset(n, layout))
     with pytest.raises(FileFormatError, match="other files"):
         read(h5ad)

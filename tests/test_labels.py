@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mkclust.errors import DegenerateWarning
-from mkclust.labels import kmeans_labels, unit_rows
+from mkclust.labels import kmeans_clusters, kmeans_labels, spread_starts, unit_rows
 from mkclust.metrics import accuracy
 
 
@@ -40,6 +41,24 @@ def test_the_same_seed_gives_the_same_labels_for_any_number_of_threads():
     np.testing.assert_array_equal(found[0], found[2])
 
 
+def test_k_means_has_one_thread_whatever_is_allowed(monkeypatch):
+    """Equal labels may be luck: the order of a parallel sum is not fixed, so there is none."""
+    seen = []
+
+    class Watched(KMeans):
+        def fit(self, X):
+            seen.extend(pool["num_threads"] for pool in threadpool_info())
+            return super().fit(X)
+
+    monkeypatch.setattr("mkclust.labels.KMeans", Watched)
+    with threadpool_limits(2):
+        kmeans_labels(np.random.default_rng(2).standard_normal((50, 3)), 3, random_state=0)
+        after = [pool["num_threads"] for pool in threadpool_info()]
+    assert seen
+    assert set(seen) == {1}
+    assert max(after) == 2
+
+
 def test_more_restarts_are_never_worse():
     H = np.random.default_rng(3).standard_normal((200, 5))
 
@@ -57,3 +76,22 @@ def test_too_few_distinct_rows_warn():
     with pytest.warns(DegenerateWarning, match="only 2 clusters found where 3"):
         labels = kmeans_labels(H, 3, random_state=0)
     assert len(np.unique(labels)) == 2
+
+
+@pytest.mark.parametrize(("n", "k", "width"), [(300, 7, 5), (120, 30, 12), (40, 1, 3)])
+def test_starts_drawn_together_are_those_that_scikit_learn_draws_one_by_one(n, k, width):
+    """Neither labels nor centres may depend on how the work of the starts is shared."""
+    H = np.random.default_rng(n).standard_normal((n, width))
+    with threadpool_limits(1):
+        expected = KMeans(k, n_init=4, random_state=3).fit(unit_rows(H))
+    found = kmeans_clusters(H, k, n_init=4, random_state=3)
+    np.testing.assert_array_equal(found.labels, expected.labels_)
+    np.testing.assert_allclose(found.centres, expected.cluster_centers_, atol=1e-12)
+
+
+def test_starts_are_the_same_few_at_a_time(monkeypatch):
+    X = unit_rows(np.random.default_rng(0).standard_normal((50, 4)))
+    together = spread_starts(X, 6, 5, np.random.RandomState(1))
+    monkeypatch.setattr("mkclust.labels.AT_ONCE", 1)
+    np.testing.assert_array_equal(together, spread_starts(X, 6, 5, np.random.RandomState(1)))
+    assert all(len(set(rows)) == 6 for rows in together)

@@ -344,7 +344,7 @@ def test_command_line_reads_parts_and_writes_parts(views, tmp_path, monkeypatch)
     ]  # fmt: skip
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert "3000 samples: kernels approximated by" in done.output
+    assert "3000 samples: Gaussian kernels approximated by" in done.output
     labels = np.concatenate([np.load(p) for p in sorted((out / "labels").glob("*.npy"))])
     reference = approximated(views, n_init=10)
     np.testing.assert_array_equal(labels, reference.labels_)

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 import scipy.io
 
-from mkclust.consensus import consensus
+from mkclust.consensus import coefficients, consensus
 from mkclust.datasets import load_mfeat
 from mkclust.kernels import KernelBank, KernelRecipe
-from mkclust.noise import dual_noise
+from mkclust.noise import dual_noise, dual_noise_of
 from mkclust.overlap import overlap
 from mkclust.spectrum import Spectra, Spectrum
 from mkclust.views import MultiView
-from planted import orthonormal, random_spectra
+from optimality import assert_orthonormal
+from planted import orthonormal, partial_spectra, planted_spectra, projector, random_spectra
 
 
 def partition(views, k, d):
@@ -84,6 +85,64 @@ def test_a_consensus_of_lower_rank_lacks_nothing_it_does_not_have():
     noise = dual_noise(H, [V], [2])
     np.testing.assert_allclose(noise.column, 0, atol=1e-13)
     np.testing.assert_allclose(noise.null, 0, atol=1e-13)
+
+
+def test_of_a_view_that_lacks_samples_over_those_it_has():
+    """The definition on the rows a view holds, with H* orthonormalised there."""
+    rng = np.random.default_rng(5)
+    present = rng.random((30, 3)) > 0.3
+    present[:8] = True
+    spectra = partial_spectra(rng, present, [6, 5, 7], size=6)
+    d, k = [4, 3, 6], 3
+    H = orthonormal(rng, 30, k)
+    noise = dual_noise(H, spectra, d)
+    for p, held in enumerate(present.T):
+        U = spectra[p].vectors[held, : d[p]]
+        assert_orthonormal(U)
+        P = projector(np.linalg.qr(H[held])[0])
+        Q = np.eye(len(P)) - P
+        E = projector(U) - P
+        assert noise.null[p] == pytest.approx(np.trace(Q @ E @ Q), abs=1e-10)
+        assert noise.column[p] == pytest.approx(np.trace(P @ E @ P), abs=1e-10)
+        cross = P @ E @ Q + Q @ E @ P
+        assert noise.cross[p] == pytest.approx(np.linalg.norm(cross) ** 2, abs=1e-10)
+
+
+def test_a_consensus_of_lower_rank_over_the_samples_a_view_has():
+    """Over the six samples of the second view, one of the two columns of H* is zero."""
+    present = np.ones((20, 2), dtype=bool)
+    present[6:, 1] = False
+    rng = np.random.default_rng(6)
+    spectra = partial_spectra(rng, present, [4, 4], size=4)
+    H = np.zeros((20, 2))
+    H[:6, 0], H[6:, 1] = 1 / np.sqrt(6), 1 / np.sqrt(14)
+    noise = dual_noise(H, spectra, [4, 4])
+    U = spectra[1].vectors
+    assert noise.column[1] == pytest.approx(np.sum((H[:, 0] @ U) ** 2) - 1, abs=1e-12)
+    assert noise.null[1] + noise.column[1] == pytest.approx(4 - 1)
+    assert noise.null[0] + noise.column[0] == pytest.approx(4 - 2)
+
+
+@pytest.mark.parametrize("d", [(4, 4, 4), (2, 6, 3), (6, 1, 5)])
+def test_the_overlaps_tell_the_noise_as_the_samples_do(d):
+    spectra = planted_spectra(np.random.default_rng(7), 40, [6] * 3, shared=3, noise=0.8)
+    found = overlap(spectra)
+    W = coefficients(d, 3, found).W
+    ours = dual_noise_of(W, d, found)
+    direct = dual_noise(consensus(spectra, d, 3, found).H, spectra, d)
+    for part in ("null", "column", "cross"):
+        assert getattr(ours, part).shape == (3,)
+        np.testing.assert_allclose(getattr(ours, part), getattr(direct, part), atol=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [[2], [2, 2, 2]])
+def test_one_dimension_for_every_view_and_no_more(wrong):
+    rng = np.random.default_rng(8)
+    with pytest.raises(ValueError, match="zip"):
+        dual_noise(orthonormal(rng, 12, 2), random_spectra(rng, 12, [3, 3]), wrong)
+    present = np.ones((12, 2), dtype=bool)
+    with pytest.raises(ValueError, match="zip"):
+        dual_noise(orthonormal(rng, 12, 2), partial_spectra(rng, present, [3, 3], 3), wrong)
 
 
 def test_no_n_by_n_matrix_is_formed():

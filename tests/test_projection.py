@@ -243,7 +243,7 @@ def test_every_example_of_the_page_runs(tmp_path, monkeypatch):
     names = {}
     for example in examples:
         exec(example, names)
-    assert names["rows"].shape == (100, 10)
+    assert names["rows"].shape == (100, 21)
 
 
 # ---------------------------------------------------------------- explicit features

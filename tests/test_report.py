@@ -142,7 +142,7 @@ def test_answers_have_their_sections(answered, answers):
 
 def test_the_alarm_says_what_leaving_out_changes(answered, answers):
     left = answers[2].without_unrelated
-    assert f"then keep {left.kept} directions instead of {left.kept_before}" in answered.text
+    assert f"keep {left.kept} directions instead of {left.kept_before}" in answered.text
 
 
 def test_samples_that_flip_are_listed_by_name(tmp_path):

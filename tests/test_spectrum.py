@@ -161,3 +161,47 @@ def test_signs_are_fixed_by_the_largest_entry():
     V = np.array([[0.6, -0.8], [-0.8, -0.6]])
     np.testing.assert_array_equal(with_fixed_signs(V), with_fixed_signs(-V))
     assert (with_fixed_signs(V)[[1, 0], [0, 1]] > 0).all()
+
+
+def test_rough_directions_show_the_overlap_and_cost_nothing_later():
+    """They come from the space that the true ones come from, and agree to a few percent."""
+    kernels = [kernel_of(0.97 ** np.arange(LARGE)), kernel_of(0.95 ** np.arange(LARGE))[::-1, ::-1]]
+    spectra = Spectra(kernels, ["a", "b"])
+    A, B = spectra.rough(20)
+    spectra.grow(20)
+    V, W = spectra[0].vectors, spectra[1].vectors
+    assert A.dtype == np.float32
+    assert np.sum((A.T @ B) ** 2) == pytest.approx(np.sum((V.T @ W) ** 2), rel=0.05)
+    fresh = Spectra(kernels, ["a", "b"])
+    fresh.grow(20)
+    np.testing.assert_array_equal(fresh[0].vectors, V)
+
+
+def test_no_rough_directions_where_the_true_ones_are_as_cheap():
+    kernel = kernel_of(0.9 ** np.arange(60))
+    assert Spectra([kernel], ["a"]).rough(5) is None
+
+
+def test_kernels_built_anew_are_built_less_often_for_rough_directions():
+    class Bank(list):
+        asked, kept = 0, False
+
+        def __getitem__(self, position):
+            self.asked += 1
+            return super().__getitem__(position)
+
+    kernels = Bank([kernel_of(0.97 ** np.arange(LARGE))])
+    spectra = Spectra(kernels, ["a"])
+    for size in (6, 12, 24):
+        before = kernels.asked
+        spectra.rough(size)
+    assert kernels.asked - before <= 1  # its length alone
+
+
+@pytest.mark.parametrize("size", [60, 300])
+def test_a_large_share_of_the_directions(size):
+    values = 1.0 / np.arange(1, LARGE + 1)
+    kernel = kernel_of(values)
+    found = leading(kernel, size)
+    assert found.size >= size
+    check(found, kernel, values[:size])

@@ -1,5 +1,6 @@
 """Multiple kernel and multi-view clustering: labels, how far to trust each view, and proof."""
 
+from . import _starting as _starting
 from . import datasets, metrics, omics, plot
 from ._version import __version__
 from .choose import choose_k

@@ -33,7 +33,10 @@ class Centring:
 
     def apply(self, K: np.ndarray) -> None:
         """Centre and normalise the kernel this was made for: in place, in one pass."""
-        half, scale = self.half, self.scale
+        half, scale = (
+            None if numbers is None else numbers.astype(K.dtype, copy=False)
+            for numbers in (self.half, self.scale)
+        )
         for rows in row_blocks(K):
             block = K[rows]
             if half is not None:

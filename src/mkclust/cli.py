@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -22,14 +24,15 @@ from ._version import __version__
 from .answers import CHECKED_UP_TO, answers_as_dict, checked_answers, write_stability
 from .bench.cli import app as bench
 from .blocks.rows import Rows, views_in_parts
-from .choose import asked_k, choose_for
-from .dual_noise import MKCDNM
+from .choose import asked_k, choose_for, choosing
+from .dual_noise import MKCDNM, RECIPES, with_recipe
 from .errors import InputError, MkclustWarning
 from .estimator import MultiViewClusterer
 from .io import inspect as inspect_file
 from .io import read
 from .io.model import load
-from .kernels import KERNELS
+from .keeping import kept
+from .kernels import AUTO, KERNELS
 from .method_options import chosen_options, own_parameters, with_method_options
 from .methods import METHODS
 from .progress import listening
@@ -37,6 +40,7 @@ from .report import pageable, write_report
 from .results import write_predictions, write_results
 from .sharing import sharing
 from .summary import choice_table, summary
+from .supervision import supervised
 from .views import MultiView
 
 app = typer.Typer(
@@ -65,7 +69,20 @@ Clusters = Annotated[
     ),
 ]
 Method = Annotated[str, typer.Option(help="The method; see [bold]mkclust methods[/].")]
-Kernel = Annotated[str, typer.Option(help=f"One of {', '.join(KERNELS)}.")]
+Recipe = Annotated[
+    str,
+    typer.Option(
+        metavar="|".join(RECIPES),
+        help="What MKC-DNM works on: neighbour graphs weighed and fused, or the paper's kernels.",
+    ),
+]
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Instead of the recipe's: one of {', '.join([AUTO, *KERNELS])}.",
+        show_default=f"{AUTO}; {RECIPES['published']} as published, and for other methods",
+    ),
+]
 KernelParams = Annotated[
     list[str] | None,
     typer.Option(
@@ -112,7 +129,8 @@ def cluster(
     paths: Paths,
     clusters: Clusters,
     method: Method = "mkc-dnm",
-    kernel: Kernel = "gaussian",
+    recipe: Recipe = "auto",
+    kernel: Kernel = None,
     kernel_param: KernelParams = None,
     views: ViewNames = None,
     labels: Labels = None,
@@ -137,11 +155,12 @@ def cluster(
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
-    if kernel not in KERNELS:
-        raise InputError(f"unknown kernel {kernel!r}; known are {', '.join(KERNELS)}")
+    if kernel is not None and kernel not in (AUTO, *KERNELS):
+        raise InputError(f"unknown kernel {kernel!r}; known are {', '.join([AUTO, *KERNELS])}")
     asked = asked_k(clusters)
+    usual = with_recipe(recipe if METHODS[method] is MKCDNM else "published", {})["kernel"]
     model = METHODS[method](
-        asked if isinstance(asked, int) else 2, kernel=kernel,
+        asked if isinstance(asked, int) else 2, kernel=kernel or usual,
         kernel_params=_kernel_params(kernel_param or []), center=center,
         normalize=normalize, n_init=n_init,
         random_state=seed, **chosen_options(method, options),
@@ -179,7 +198,7 @@ def predict(
     data = _read(paths, views, labels, transpose, kernels=False)
     _check_writable(out)
     with _progress(quiet):
-        written = write_predictions(out, fitted, data)
+        written = kept(out, lambda folder: write_predictions(folder, fitted, data))
     console = Console(highlight=False, quiet=quiet)
     console.print(f"{len(data)} samples placed in {fitted.n_clusters} clusters")
     console.print(f"Written to {escape(str(out))}: {', '.join(path.name for path in written)}")
@@ -207,11 +226,12 @@ def inspect(
 
 @app.command()
 def demo(
+    recipe: Recipe = "auto",
     solver: Annotated[str, typer.Option(help="authors, paper or exact.")] = "authors",
     out: Out = Path("mkclust-demo"),
 ) -> None:
     """Cluster the bundled handwritten digits (2000 samples, six views) into ten groups."""
-    model = MKCDNM(10, random_state=0, solver=solver)
+    model = MKCDNM(10, **with_recipe(recipe, {"random_state": 0, "solver": solver}))
     _run(model, datasets.load_mfeat(), out, quiet=False, source=["UCI Multiple Features"])
 
 
@@ -238,6 +258,14 @@ def _root(
     ] = False,
 ) -> None:
     pass
+
+
+def command() -> None:
+    """What `mkclust` is on a command line: `main`, ended within a second by Ctrl-C or SIGTERM."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a letter the terminal lacks is no reason to fail
+            stream.reconfigure(errors="replace")
+    supervised(main)
 
 
 def main() -> None:
@@ -296,11 +324,11 @@ def _run(
     tried: tuple[int, int] | str | None = None,
     checks: bool | None = None,
 ) -> None:
-    """Choose k, fit, check, print, write: what `cluster` and `demo` have in common."""
+    """Choose k, fit, check, write, print: what `cluster` and `demo` have in common."""
     _check_writable(out)
     with warnings.catch_warnings(record=True) as caught, _progress(quiet), sharing():
         warnings.simplefilter("always", MkclustWarning)
-        choice = None if tried is None else choose_for(model, data, tried)
+        choice = None if tried is None else choose_for(choosing(model), data, tried)
         if choice is not None:
             model.set_params(n_clusters=choice.k)
         began = time.perf_counter()
@@ -309,6 +337,18 @@ def _run(
         checked = checked_answers(model, data, checks)
     answers: list[Any] = [*([] if choice is None else [choice]), *checked]
     notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+    extra = {"source": source, "warnings": notes, "seconds": seconds} | answers_as_dict(answers)
+
+    def write(folder: Path) -> list[Path]:
+        written = write_results(folder, model, data, extra) + write_stability(folder, answers)
+        if not (report and pageable(model, data)):
+            return written
+        command = shlex.join(["mkclust", *sys.argv[1:]])
+        page = folder / "report.html"
+        write_report(model, page, data, notes=notes, command=command, answers=answers)
+        return [*written, page]
+
+    written = kept(out, write)  # before a word is said: nobody may be there to read it
     console = Console(highlight=False, quiet=quiet)
     for note in data.notes:
         console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
@@ -319,15 +359,6 @@ def _run(
         console.print(f"[bold]{answer.title}:[/] {escape(str(answer))}", soft_wrap=True)
     for note in notes:
         console.print(f"[yellow]note:[/] {escape(note)}")
-    extra = {"source": source, "warnings": notes, "seconds": seconds} | answers_as_dict(answers)
-    written = write_results(out, model, data, extra)
-    written += write_stability(out, answers)
-    if report and pageable(model, data):
-        command = shlex.join(["mkclust", *sys.argv[1:]])
-        page = write_report(
-            model, out / "report.html", data, notes=notes, command=command, answers=answers
-        )
-        written.append(page)
     console.print(f"Written to {escape(str(out))}: {', '.join(path.name for path in written)}")
 
 
@@ -335,9 +366,8 @@ def _check_writable(folder: Path) -> None:
     """Find out before the work, not after it, that the results have no place to go."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / ".writable"
-        probe.touch()
-        probe.unlink()
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"results cannot be written to {folder}: {reason}") from None

@@ -11,7 +11,7 @@ import scipy.linalg
 from .missing import completed_partition
 from .overlap import Overlap
 from .progress import step
-from .spectrum import Spectrum, covered, with_fixed_signs
+from .spectrum import Spectrum, covered, extreme_pairs, with_fixed_signs
 
 ORTHONORMAL = 1e-10  # how far H*'H* may be from the identity before the thin SVD takes over
 SHARED = 1e-12  # relative; a direction of smaller singular value squared is rounding
@@ -45,15 +45,14 @@ class Coefficients:
 
 
 def coefficients(dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap) -> Coefficients:
-    r"""$W\Lambda^{-1/2}$ from the k leading eigenpairs of $G = U^TU$: O(sum(d)^3), no n.
+    r"""$W\Lambda^{-1/2}$ from the k leading eigenpairs of $G = U^TU$: O(k sum(d)^2), no n.
 
     Fewer than k where the kept directions span fewer dimensions.
     """
     kept = overlap.columns(dimensions)
     size = min(k, len(kept))
     G = overlap.cross[np.ix_(kept, kept)]
-    squares, W = scipy.linalg.eigh(G, subset_by_index=[len(kept) - size, len(kept) - 1])
-    squares, W = squares[::-1], W[:, ::-1]
+    squares, W = extreme_pairs(G, size)
     rank = int(np.count_nonzero(squares > SHARED * squares[0]))
     return Coefficients(W[:, :rank] / np.sqrt(squares[:rank]), np.sqrt(squares[:rank]))
 
@@ -81,11 +80,11 @@ def consensus(
     step("consensus")
     found = coefficients(dimensions, k, overlap)
     values, rank = found.singular_values, found.rank
-    edges = np.cumsum(dimensions)[:-1]
-    parts = zip(spectra, dimensions, np.split(found.W, edges), strict=True)
-    H = sum(spectrum.vectors[:, :d] @ part for spectrum, d, part in parts)
+    U = [spectrum.vectors[:, :d] for spectrum, d in zip(spectra, dimensions, strict=True)]
+    parts = np.split(found.W, np.cumsum(dimensions)[:-1])
+    H = sum(U_p @ part for U_p, part in zip(U, parts, strict=True))
     if np.abs(H.T @ H - np.eye(rank)).max() > ORTHONORMAL:
-        H, values = _thin_svd(spectra, dimensions, rank)
+        H, values = _thin_svd(U, rank)
     return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - rank)))
 
 
@@ -99,12 +98,9 @@ def _of_incomplete(
     return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - len(values))))
 
 
-def _thin_svd(
-    spectra: Sequence[Spectrum], dimensions: Sequence[int] | np.ndarray, rank: int
-) -> tuple[np.ndarray, np.ndarray]:
-    kept = [spectrum.vectors[:, :d] for spectrum, d in zip(spectra, dimensions, strict=True)]
-    U, values, _ = scipy.linalg.svd(np.hstack(kept), full_matrices=False)
-    return U[:, :rank], values[:rank]
+def _thin_svd(U: Sequence[np.ndarray], rank: int) -> tuple[np.ndarray, np.ndarray]:
+    H, values, _ = scipy.linalg.svd(np.hstack(U), full_matrices=False)
+    return H[:, :rank], values[:rank]
 
 
 def _padded(H: np.ndarray, k: int) -> np.ndarray:

@@ -127,7 +127,12 @@ def _double_cover(levels: _Levels) -> sp.csr_array:
     weight = np.concatenate([np.ones(n), unbreakable, np.ones(n)]).astype(np.int32)
     tail = np.concatenate([np.full(n, 2 * n), i, chain, n + chain + 1, n + every])
     head = np.concatenate([every, n + j, chain + 1, n + chain, np.full(n, 2 * n + 1)])
-    return sp.csr_array((weight, (tail, head)), shape=(2 * n + 2, 2 * n + 2))
+    return sp.csr_array((weight, _int32((tail, head))), shape=(2 * n + 2, 2 * n + 2))
+
+
+def _int32(places: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns as `maximum_flow` and `milp` of every scipy since 1.13 take them."""
+    return places[0].astype(np.int32), places[1].astype(np.int32)
 
 
 def _reachable(graph: sp.csr_array, start: int) -> np.ndarray:
@@ -145,8 +150,8 @@ class _Program:
         (i, j), chain = levels.corners(both_ways=False), levels.chain
         ones, rows = np.ones(len(i)), np.arange(len(i) + len(chain))
         values = np.concatenate([ones, np.ones(len(chain)), ones, -np.ones(len(chain))])
-        columns = np.concatenate([i, chain, j, chain + 1])
-        A = sp.csr_array((values, (np.tile(rows, 2), columns)), shape=(len(rows), self.size))
+        where = np.tile(rows, 2), np.concatenate([i, chain, j, chain + 1])
+        A = sp.csr_array((values, _int32(where)), shape=(len(rows), self.size))
         # A corner: z_i + z_j >= 1. A chain: z_a >= z_{a+1}.
         self.cover = LinearConstraint(A, lb=np.concatenate([ones, np.zeros(len(chain))]))
 

@@ -20,6 +20,7 @@ from .errors import InputError
 from .graphs import checked_neighbours, local_scales
 from .scaling import (
     cross_distances,
+    in_units,
     mean_squared_distance,
     squared_distances,
     squared_norms,
@@ -105,7 +106,7 @@ def neighbour_weights(view: Any, n_neighbors: int = 10, metric: str = "cosine") 
     unit = unit_of(_floats(view))
 
     def scaled(rows: Any) -> Any:
-        X = _floats(rows) / unit
+        X = in_units(_floats(rows), unit)
         return normalize(X) if metric == "cosine" else X
 
     X = scaled(view)
@@ -175,6 +176,18 @@ def function_rows(
     return rows
 
 
+def in_kernel_units(rows: KernelRows, unit: float) -> KernelRows:
+    """The same rows of a kernel that was divided by `unit` when it was built."""
+    if unit == 1:
+        return rows
+
+    def divided(new: Any) -> tuple[np.ndarray, np.ndarray]:
+        K, own = rows(new)
+        return K / unit, own / unit
+
+    return divided
+
+
 def takes_two(kernel: Callable[..., Any]) -> bool:
     """Whether a function can be called with two positional arguments.
 
@@ -205,9 +218,9 @@ def _rescaling(view: Any) -> tuple[Any, Callable[[Any], Any]]:
     unit = unit_of(X)
 
     def scaled(rows: Any) -> Any:
-        return _floats(rows) / unit
+        return in_units(_floats(rows), unit)
 
-    return (X if unit == 1 else X / unit), scaled
+    return (X if unit == 1 else in_units(X, unit)), scaled
 
 
 def _floats(view: Any) -> Any:

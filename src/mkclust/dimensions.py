@@ -162,16 +162,13 @@ def _alternate(
     target: Callable[[np.ndarray, float, np.ndarray], np.ndarray],
 ) -> tuple[np.ndarray, tuple[Round, ...]]:
     """d against d_hat and back, the penalty on their difference doubled until they agree."""
-    d, d_hat = start, start
+    d_hat = start
     history = []
     while True:
         d = target(d_hat, penalty, stairs.least(d_hat))
-        agreed = np.array_equal(d, d_hat)
-        if not agreed:
-            d_hat = target(d, penalty, stairs.least(d))
-            agreed = np.array_equal(d, d_hat)
+        d_hat = target(d, penalty, stairs.least(d))  # changes nothing where they agree already
         history.append(Round(penalty, _ints(d), _ints(d_hat), int(d.sum())))
-        if agreed:
+        if np.array_equal(d, d_hat):
             return d, tuple(history)
         penalty *= 2
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
@@ -13,20 +13,22 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .approximation import Approximation, fits_in_memory
+from .approximation import Approximation, fits_in_memory, graphs_fit
 from .blocks.distributed import engine_for
 from .blocks.rows import Rows, stored_rows
-from .consensus import coefficients, consensus
+from .consensus import coefficients
 from .errors import DegenerateWarning, InputError, MissingRowsWarning
 from .estimator import MultiViewClusterer
 from .evidence import evidence
 from .features import EXPLICIT
+from .fusion import partition
 from .influence import ViewInfluence, influence_of
-from .kernels import KernelBank, KernelRecipe
+from .kernels import AUTO, KernelBank, KernelRecipe
 from .large import LargeRun
 from .missing import check_presence, require_complete
 from .new_samples import NewSamples
 from .noise import dual_noise, dual_noise_of
+from .placing import fused_projection
 from .projection import projection
 from .selection import Goal, Selection, select
 from .sharing import spectra_of
@@ -36,6 +38,10 @@ from .verify import Verification, verify_fit
 from .views import MultiView
 
 PRECISIONS = ("double", "single")
+OF_A_ROUTE = (
+    "_evidence", "embedding_", "n_components_", "stage_seconds_", "fusion_", "weights_",
+)  # fmt: skip
+GRAPH_DIRECTIONS = 4  # times k: directions of a neighbour graph that dimensions are chosen among
 APPROXIMATIONS = ("auto", "nystroem", "fourier")
 
 
@@ -88,6 +94,8 @@ class MKCDNM(NewSamples, MultiViewClusterer):
     dimensions_ : (m,) int array, d
     objective_, lower_bound_ : int, the sum of d and what it cannot be below
     certificate_ : Certificate, both with their scope; str() says it in words
+    fusion_, weights_ : Fusion and (m,) array, with ``kernel="auto"``: how the graphs of the
+        views were put together; the embedding is then (n, 2k + 1), and does not rest on d
     noise_ : Noise, with arrays `null`, `column` and `cross` (m,)
     agreement_ : (m, m) array, chance-corrected; unrelated views show about 0
     history_ : tuple of Round (penalty M, d, d_hat, objective)
@@ -178,8 +186,8 @@ class MKCDNM(NewSamples, MultiViewClusterer):
         self.notes_: tuple[str, ...] = ()
         self.presence_: np.ndarray | None = None
         self.support_: np.ndarray | None = None
-        for name in ("_evidence", "embedding_", "n_components_", "stage_seconds_"):
-            self.__dict__.pop(name, None)  # of an earlier fit on the other route
+        for name in OF_A_ROUTE:
+            self.__dict__.pop(name, None)  # of an earlier fit on another one
         if method is None:
             self._fit_in_memory(views.in_memory() if isinstance(views, Rows) else views)
             return
@@ -203,15 +211,21 @@ class MKCDNM(NewSamples, MultiViewClusterer):
         goal = self._goal(k, kernels.n_samples)
         spectra = spectra_of(kernels)
         found = select(spectra, goal)
-        result = consensus(spectra, found.d, k, found.overlap)
-        _warn_if_degenerate(result.rank, k)
+        result = partition(spectra, found, k)
+        _warn_if_degenerate(int(np.count_nonzero(result.singular_values)), k)
         heads = [spectra[p].vectors[:, : 2 * k] for p in range(len(kernels))]
         self._store(found, kernels.names, heads)
+        if result.fusion is not None and not self.unrelated_views_:
+            self.notes_ = ()  # the answer does not rest on the dimensions
         self.noise_ = dual_noise(result.H, spectra, found.d)
         self.singular_values_ = result.singular_values
         self._evidence = evidence(spectra, k)
-        self._projection = projection(kernels, spectra, found.d, result.H)
-        self._label(result.H, k)
+        if result.fusion is None:
+            self._projection = projection(kernels, spectra, found.d, result.H)
+        else:
+            self.fusion_, self.weights_ = result.fusion, result.fusion.chosen.weights
+            self._projection = fused_projection(kernels, result)
+        self._label(result.embedding, k)
 
     def _solve_rows(self, rows: Rows, method: str, k: int) -> None:
         """The same stages over explicit features: nothing of n rows but H* and the labels."""
@@ -236,11 +250,14 @@ class MKCDNM(NewSamples, MultiViewClusterer):
         self.n_components_ = np.diff(run.features.starts)
         self.stage_seconds_ = run.seconds
         self.notes_ = (
-            f"{len(rows)} samples: kernels approximated by {run.described}", *self.notes_,
+            f"{len(rows)} samples: {'Gaussian ' * self._is_auto}kernels approximated by "
+            f"{run.described}", *self.notes_,
         )  # fmt: skip
 
     def _features_wanted(self, rows: Rows, method: str, k: int) -> Approximation:
         recipe = self._recipe(rows)
+        if self._is_auto:
+            recipe = KernelRecipe("gaussian")
         return Approximation.checked(
             recipe.for_views(rows.names), method, self.n_components, k, params=recipe.params,
             center=self.center, normalize=self.normalize, seed=self._seed(),
@@ -279,6 +296,8 @@ class MKCDNM(NewSamples, MultiViewClusterer):
             )
         if asked != "auto":
             return asked
+        if self._is_auto:
+            return None if graphs_fit(len(views), views.widths) else "nystroem"
         kernels = [] if views.kernels else self._recipe(views).for_views(views.names)
         explicit = bool(kernels) and all(kernel in EXPLICIT for kernel in map(str, kernels))
         return "nystroem" if explicit and not fits_in_memory(len(views)) else None
@@ -289,10 +308,18 @@ class MKCDNM(NewSamples, MultiViewClusterer):
         return replace(super()._recipe(views), single=self.precision == "single")
 
     def _goal(self, k: int, n: int) -> Goal:
+        most = self.max_dimension
+        if most is None and self._is_auto:
+            # Beyond these a graph tells where single samples are, not clusters.
+            most = min(GRAPH_DIRECTIONS * k, n)
         return Goal.checked(
             k, n, solver=self.solver, threshold=self.threshold, on_infeasible=self.on_infeasible,
-            max_dimension=self.max_dimension,
+            max_dimension=most,
         )  # fmt: skip
+
+    @property
+    def _is_auto(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == AUTO
 
 
 def _warn_if_degenerate(rank: int, k: int) -> None:
@@ -304,14 +331,35 @@ def _warn_if_degenerate(rank: int, k: int) -> None:
         )
 
 
-def cluster(views: Any, n_clusters: int, **settings: Any) -> MKCDNM:
-    """Cluster views in one call; `settings` are those of MKCDNM.
+RECIPES = {"auto": AUTO, "published": "gaussian"}
 
-    Returns the fitted model: ``labels_``, ``agreement_``, ``noise_``, ``certificate_`` ...
+
+def with_recipe(recipe: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of MKCDNM with the recipe's kernel, unless they name one."""
+    if recipe not in RECIPES:
+        raise InputError(f"recipe must be one of {', '.join(RECIPES)}, got {recipe!r}")
+    return {"kernel": RECIPES[recipe], **settings}
+
+
+def cluster(views: Any, n_clusters: int, *, recipe: str = "auto", **settings: Any) -> MKCDNM:
+    """Cluster views in one call, without anything to tune.
+
+    Parameters
+    ----------
+    views : MultiView, list or dict of (n, f_p) views, MuData, AnnData, or one (n, f) table
+    n_clusters : int
+        Number of clusters, k.
+    recipe : {"auto", "published"}
+        ``"auto"`` pools neighbour graphs in several senses, weighs the views by overlap and takes
+        the clusters from the fused graph (``kernel="auto"``); ``"published"`` is MKC-DNM as in
+        the paper, on Gaussian kernels. A `kernel` given replaces either's.
+    **settings : those of MKCDNM
+
+    Returns the fitted model: ``labels_``, ``agreement_``, ``noise_``, ``fusion_`` ...
 
     >>> from mkclust import cluster, datasets
     >>> views = datasets.make_views(60, n_clusters=2, n_views=2, noise=0.3, random_state=0)
     >>> sorted(np.bincount(cluster(views, 2, random_state=0).labels_).tolist())
     [30, 30]
     """
-    return MKCDNM(n_clusters, **settings).fit(views)
+    return MKCDNM(n_clusters, **with_recipe(recipe, settings)).fit(views)

@@ -21,10 +21,11 @@ from sklearn.utils.validation import (
 
 from .blocks.rows import Rows
 from .errors import InputError
-from .kernels import KernelBank, KernelRecipe
+from .kernels import AUTO, KernelBank, KernelRecipe
 from .labels import kmeans_clusters
 from .missing import require_complete
 from .omics import as_views
+from .pooled import neighbours_for
 from .views import MultiView, split_columns
 
 
@@ -37,8 +38,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         Number of clusters, k.
     kernel : str, callable, dict or list
         ``"gaussian"`` (at the scale of the data, nothing to tune), ``"linear"``, ``"cosine"``,
-        ``"polynomial"``, ``"rbf"``, ``"knn"``, ``"self-tuning"``, ``"precomputed"``; a callable
-        from a view to an n x n matrix; or one of these per view, by name or position.
+        ``"polynomial"``, ``"rbf"``, ``"knn"``, ``"self-tuning"``, ``"precomputed"``; ``"auto"``,
+        neighbour graphs in several senses pooled, of given kernels too; a callable from a view
+        to an n x n matrix; or one of these per view, by name or position.
     kernel_params : dict, optional
         Arguments of the kernel, such as ``{"gamma": 0.1}``.
     center, normalize : bool
@@ -173,8 +175,15 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
             raise InputError(
                 f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
             )
-        kernel = "precomputed" if views.kernels else self.kernel
-        params = {} if views.kernels else dict(self.kernel_params or {})
+        params = dict(self.kernel_params or {})
+        if isinstance(self.kernel, str) and self.kernel == AUTO:
+            params.setdefault("n_neighbors", neighbours_for(len(views), int(self.n_clusters)))
+            odd = [name for name in params if name != "n_neighbors"]
+            if odd:
+                raise InputError(f'kernel="auto" has no parameter {odd[0]!r}, only n_neighbors')
+            given = views.kernels
+            return KernelRecipe(AUTO, params, self.center, self.normalize, given=given)
+        kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, params)
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
 
     def _checked_views(self, X: Any) -> MultiView:
@@ -232,6 +241,8 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
 
 def is_several(X: Any) -> bool:
     """Whether X holds views rather than being one table."""
+    if sp.issparse(X):
+        return False
     if isinstance(X, (MultiView, Mapping)) or getattr(X, "ndim", 2) == 3:
         return True
     if not isinstance(X, (list, tuple)) or not len(X):

@@ -170,7 +170,10 @@ def feature_map(
     if kernel == "polynomial":
         gamma = params.get("gamma") or 1 / landmarks.shape[1]
         coef0, degree = params.get("coef0", 1.0), params.get("degree", 3)
-        largest = float((gamma * moments.longest + coef0) ** degree)
+        with np.errstate(over="ignore"):
+            largest = float(np.float64(gamma * moments.longest + coef0) ** degree)
+        if not largest < np.finfo(dtype).max:
+            raise InputError(f"at degree {degree} its values become too large: scale its columns")
         similarity = Product(landmarks.astype(dtype), gamma, coef0, degree)
         return _nystroem(similarity, landmarks, largest, dtype)
     scale, gamma = _gaussian_scale(kernel, params, moments)

@@ -1,24 +1,26 @@
 r"""One view to its geometries: in which sense two samples are near each other.
 
 No single sense of distance suits pixels, word counts and measurements alike. A view gets three:
-z-scored columns, directions of rows, and tf-idf where it looks like counts (z-scored once more
-where it does not). A given kernel gets its distances and its angles.
+z-scored columns twice and directions of rows; or, where it looks like counts, z-scored columns
+and directions of rows after a square root, plain and by tf-idf. A given kernel gets its
+distances and its angles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .errors import InputError
-from .scaling import rescaled, squared_norms, standardised
+from .scaling import in_units, squared_norms, standardising, unit_of, varies
 
 COUNTS_UP_TO = 0.1  # share of entries that are not zero, in a view that looks like counts
-DISTANCES, DIRECTIONS, COUNTS = "z-scored columns", "directions of rows", "tf-idf"
+DISTANCES, DIRECTIONS = "z-scored columns", "directions of rows"
+ROOTS, COUNTS = "directions of square roots", "tf-idf of square roots"
 KERNEL_DISTANCES, KERNEL_ANGLES = "kernel distances", "kernel angles"
 
 
@@ -27,13 +29,14 @@ class Geometry:
     """Samples as points: rows of `points` (n, f), or of `points` = their inner products (n, n).
 
     `angular` says that a sample without anything in common with another is not its neighbour,
-    however few there are.
+    however few there are. `of` brings rows of other samples into the same geometry.
     """
 
     name: str
     points: Any
     gram: bool = False
     angular: bool = False
+    of: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def n_samples(self) -> int:
@@ -59,27 +62,36 @@ class Geometry:
     def taken(self, rows: np.ndarray) -> Geometry:
         """The same for some of the samples."""
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
-        return Geometry(self.name, some, self.gram, self.angular)
+        return Geometry(self.name, some, self.gram, self.angular, self.of)
 
 
 def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Geometry, Geometry]:
     """The three geometries of a view (n, f), or of a kernel (n, n). O(n f).
 
     >>> [found.name for found in geometries(np.eye(20), "words")]
-    ['z-scored columns', 'directions of rows', 'tf-idf']
+    ['z-scored columns', 'directions of square roots', 'tf-idf of square roots']
     >>> [found.name for found in geometries(np.eye(20) + 1, "pixels")]
     ['z-scored columns', 'directions of rows', 'z-scored columns']
     """
     if kernel:
-        return _of_kernel(np.asarray(view, dtype=np.float64), name)
-    X = rescaled(view.astype(np.float64))
+        return _of_kernel(_dense(view).astype(np.float64), name)
+    X = view.astype(np.float64)
+    unit = unit_of(X)
+    X = in_units(X, unit)
     counts = _looks_like_counts(X)
-    X = sp.csr_array(X) if counts else X
-    scored = Geometry(DISTANCES, standardised(X))
-    if not scored.spread() > 0:
+    X = sp.csr_array(X) if counts or sp.issparse(X) else X
+
+    def scaled(rows: Any) -> Any:
+        return in_units(_floats(rows, sparse=sp.issparse(X)), unit)
+
+    if not varies(X).any():
         raise InputError(f"view {name!r} is constant: all its samples are the same")
-    third = Geometry(COUNTS, _unit(_tf_idf(X)), angular=True) if counts else scored
-    return scored, Geometry(DIRECTIONS, _unit(X), angular=True), third
+    scored, columns = standardising(X)
+    first = Geometry(DISTANCES, scored, of=lambda rows: columns(scaled(rows)))
+    if counts:
+        return first, *_of_counts(X, scaled)
+    second = Geometry(DIRECTIONS, _unit(X), angular=True, of=lambda rows: _unit(scaled(rows)))
+    return first, second, first
 
 
 def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarray) -> Geometry:
@@ -96,6 +108,8 @@ def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarra
         for part, weight in zip(parts, weights, strict=True)
         if weight > 0 and (spread := part.spread()) > 0
     ]
+    if not used:  # all the same in this sense, in every view: so they are side by side
+        used = [(part, 1.0) for part in parts]
     name = " and ".join(dict.fromkeys(part.name for part, _ in used))
     if parts[0].gram:
         return Geometry(name, sum(part.points * scale for part, scale in used), gram=True)
@@ -103,6 +117,23 @@ def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarra
     if all(sp.issparse(points) for points in scaled):
         return Geometry(name, sp.csr_array(sp.hstack(scaled)))
     return Geometry(name, np.hstack([_dense(points) for points in scaled]))
+
+
+def _of_counts(X: sp.csr_array, scaled: Callable[[Any], Any]) -> tuple[Geometry, Geometry]:
+    """Angles after a square root, plain and by tf-idf: no frequent word decides alone, as it may
+    in a row of counts."""
+    rarity = _rarity(X)
+
+    def root(rows: Any) -> Any:
+        return scaled(rows).maximum(0.0).sqrt()
+
+    roots = X.sqrt()
+    return (
+        Geometry(ROOTS, _unit(roots), angular=True, of=lambda rows: _unit(root(rows))),
+        Geometry(
+            COUNTS, _unit(roots @ rarity), angular=True, of=lambda rows: _unit(root(rows) @ rarity)
+        ),
+    )
 
 
 def _of_kernel(K: np.ndarray, name: str) -> tuple[Geometry, Geometry, Geometry]:
@@ -122,11 +153,18 @@ def _looks_like_counts(X: Any) -> bool:
     return bool(X.min() >= 0 and 0 < stored < COUNTS_UP_TO * np.prod(X.shape, dtype=float))
 
 
-def _tf_idf(X: sp.csr_array) -> sp.csr_array:
-    n, width = X.shape
+def _rarity(X: sp.csr_array) -> sp.dia_array:
+    """What tf-idf multiplies columns by: more for those that few samples have."""
     X.eliminate_zeros()
-    documents = np.bincount(X.indices, minlength=width)
-    return sp.csr_array(X @ sp.diags_array(np.log((1 + n) / (1 + documents)) + 1))
+    having = np.bincount(X.indices, minlength=X.shape[1])
+    return sp.diags_array(np.log((1 + X.shape[0]) / (1 + having)) + 1)
+
+
+def _floats(rows: Any, sparse: bool) -> Any:
+    rows = rows.astype(np.float64)
+    if sparse:
+        return sp.csr_array(rows)
+    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
 
 
 def _unit(X: Any) -> Any:

@@ -14,8 +14,12 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel
 
 from .centring import Centring, centring, half_means
+from .eigen import eigenvalues
 from .errors import InputError
-from .graphs import neighbour_graph, self_tuning_graph
+from .geometry import geometries
+from .graph_kernel import GraphKernel
+from .graphs import checked_neighbours, neighbour_graph, self_tuning_graph
+from .pooled import MOST, pooled_graph
 from .progress import step
 from .scaling import (
     mean_squared_distance,
@@ -85,6 +89,7 @@ KERNELS: dict[str, Callable[..., np.ndarray]] = {
     "knn": neighbour_graph,
     "self-tuning": self_tuning_graph,
 }
+AUTO = "auto"  # the pooled neighbour graph of a view, or of a given kernel
 IN_ANY_PRECISION = ("gaussian", "linear", "rbf")  # the others are built in double, then rounded
 
 
@@ -92,9 +97,10 @@ IN_ANY_PRECISION = ("gaussian", "linear", "rbf")  # the others are built in doub
 class KernelRecipe:
     """How a view becomes a kernel: which function, then centring, then normalising.
 
-    `kernel` is a name in ``KERNELS``, ``"precomputed"``, a callable from a view to an n x n
-    matrix, or a dict (by view name) or list (by position) of those. `single` says that the
-    result is float32, which halves memory and is rounded to some 1e-7 of its largest entries.
+    `kernel` is a name in ``KERNELS``, ``"auto"``, ``"precomputed"``, a callable from a view to an
+    n x n matrix, or a dict (by view name) or list (by position) of those. `single` says that the
+    result is float32, which halves memory and is rounded to some 1e-7 of its largest entries;
+    `given` that the views are kernels already.
     """
 
     kernel: Any = "gaussian"
@@ -103,6 +109,7 @@ class KernelRecipe:
     normalize: bool = True
     indefinite: str = "raise"
     single: bool = False
+    given: bool = False
 
     @property
     def dtype(self) -> Any:
@@ -115,13 +122,16 @@ class KernelRecipe:
     def built(self, view: Any, name: str, kernel: Any) -> tuple[np.ndarray, Centring]:
         """The kernel, and what was done to it, to be done to rows of new samples."""
         unit, shift = 1.0, 0.0
+        if _is_auto(kernel):
+            graph = self.graph(view, name)
+            return graph.toarray().astype(self.dtype, copy=False), graph.centring
         if isinstance(kernel, str) and kernel in KERNELS:
             # Symmetric and positive semi-definite by construction, and nobody else holds it.
             build = KERNELS[kernel]
             if kernel in IN_ANY_PRECISION:
                 build = partial(build, dtype=self.dtype)
             K = _called(build, view, name, self.params)
-            _check_finite(K, name)
+            unit = _brought_into_range(K, _check_finite(K, name))
         else:
             given = _called(kernel, view, name, self.params) if callable(kernel) else _dense(view)
             K, unit = _symmetric(given, name, n=view.shape[0])
@@ -131,6 +141,14 @@ class KernelRecipe:
         done = centring(K, self.center, self.normalize, name)
         done.apply(K)
         return K.astype(self.dtype, copy=False), replace(done, unit=unit, shift=shift)
+
+    def graph(self, view: Any, name: str) -> GraphKernel:
+        """The pooled neighbour graph of a view, or of a given kernel, as a kernel."""
+        if self.given:
+            view = _symmetric(_dense(view), name, n=view.shape[0])[0]
+        count = checked_neighbours(self.params.get("n_neighbors", MOST), view.shape[0])
+        graph = pooled_graph(geometries(view, name, self.given), count, name)
+        return GraphKernel(graph, self.center, self.normalize)
 
     def for_views(self, names: Sequence[str]) -> list[Any]:
         """The kernel chosen for each view."""
@@ -151,7 +169,7 @@ class KernelRecipe:
         else:
             kernels = [chosen] * len(names)
         for kernel in kernels:
-            known = [*KERNELS, "precomputed"]
+            known = [AUTO, *KERNELS, "precomputed"]
             if not callable(kernel) and not (isinstance(kernel, str) and kernel in known):
                 raise InputError(
                     f"unknown kernel {kernel!r}; known are {', '.join(known)}, or give a callable"
@@ -176,6 +194,7 @@ class KernelBank(Sequence[np.ndarray]):
         # Two kernels and a few copies side by side; beyond that one, with BLAS on every core.
         self.at_once = len(views.names) if size <= SIDE_BY_SIDE else 1
         self._built: dict[int, np.ndarray] = {}
+        self._graphs: dict[int, GraphKernel] = {}
         self.centrings: dict[int, Centring] = {}  # what was done to each kernel built so far
         self.names = views.names
         self.n_samples = len(views)
@@ -192,16 +211,45 @@ class KernelBank(Sequence[np.ndarray]):
         position %= len(self)
         if position in self._built:
             return self._built[position]
-        name = self.names[position]
-        step(f"kernel of {name}")
-        view, kernel = self._views.own_rows(position), self._kernels[position]
-        K, self.centrings[position] = self._recipe.built(view, name, kernel)
+        name, kernel = self.names[position], self._kernels[position]
+        if _is_auto(kernel):
+            K = self.graph(position).toarray().astype(self._recipe.dtype, copy=False)
+        else:
+            step(f"kernel of {name}")
+            view = self._views.own_rows(position)
+            K, self.centrings[position] = self._recipe.built(view, name, kernel)
         if self._keep:
             self._built[position] = K
         return K
 
     def __iter__(self) -> Iterator[np.ndarray]:
         return (self[p] for p in range(len(self)))
+
+    def graph(self, position: int) -> GraphKernel:
+        """The graph behind a kernel ``"auto"``: sparse, and kept."""
+        if position not in self._graphs:
+            name, view = self.names[position], self._views.own_rows(position)
+            self._graphs[position] = self._recipe.graph(view, name)
+            self.centrings[position] = self._graphs[position].centring
+        return self._graphs[position]
+
+    def operator(self, position: int) -> np.ndarray | GraphKernel:
+        """What eigenvectors are computed of: the matrix, or a graph that stands for it."""
+        return self.graph(position) if _is_auto(self._kernels[position]) else self[position]
+
+    @property
+    def kept(self) -> bool:
+        """Whether a kernel that was built once is built no more."""
+        return self._keep
+
+    @property
+    def pooled(self) -> bool:
+        """Whether every kernel is a pooled neighbour graph."""
+        return all(map(_is_auto, self._kernels))
+
+    @property
+    def views(self) -> MultiView:
+        return self._views
 
     @property
     def params(self) -> Mapping[str, Any]:
@@ -213,7 +261,7 @@ class KernelBank(Sequence[np.ndarray]):
         No rows of a view that is a kernel itself.
         """
         if position not in self.centrings:
-            self[position]
+            self.operator(position)
         kernel, done = self._kernels[position], self.centrings[position]
         given = isinstance(kernel, str) and kernel == "precomputed"
         return kernel, None if given else self._views.own_rows(position), done
@@ -221,6 +269,10 @@ class KernelBank(Sequence[np.ndarray]):
     def serves(self, other: KernelBank) -> bool:
         """Whether the other bank would build the same kernels, of the very same views."""
         return self._views is other._views and self._recipe == other._recipe
+
+
+def _is_auto(kernel: Any) -> bool:
+    return isinstance(kernel, str) and kernel == AUTO
 
 
 def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[str, Any]) -> Any:
@@ -243,10 +295,9 @@ def _symmetric(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]
             f"{given.shape}"
         )
     K = np.array(given, dtype=np.float64, order="C")
-    peak, unit = _check_finite(K, name), 1.0
-    if peak > 1e100 or 0 < peak < 1e-100:
-        K /= peak  # no eigenvector depends on the scale, but sums would overflow
-        peak, unit = 1.0, peak
+    peak = _check_finite(K, name)
+    unit = _brought_into_range(K, peak)
+    peak /= unit
     worst = max(np.abs(K[rows] - K[:, rows].T).max() for rows in row_blocks(K))
     if worst > max(ASYMMETRY, 100 * _rounding(given)) * peak:
         i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
@@ -255,6 +306,14 @@ def _symmetric(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]
             f"{K[i, j]:.6g} and {K[j, i]:.6g}, {worst:.3g} apart"
         )
     return (K + K.T) / 2 if worst > 0 else K, unit
+
+
+def _brought_into_range(K: np.ndarray, peak: float) -> float:
+    """Divide K by its largest entry, in place, where sums of squares would overflow; by what."""
+    if peak == 0 or 1e-100 <= peak <= 1e100:
+        return 1.0
+    K /= peak  # no eigenvector depends on the scale
+    return peak
 
 
 def _check_finite(K: np.ndarray, name: str) -> float:
@@ -288,7 +347,7 @@ def _make_semidefinite(
     factor.flat[:: len(K) + 1] += allowed
     if scipy.linalg.lapack.dpotrf(factor.T, overwrite_a=1, clean=0)[1] == 0:
         return 0.0
-    lowest = scipy.linalg.eigvalsh(used, subset_by_index=[0, 0], overwrite_a=True)[0]
+    lowest = eigenvalues(used, 0, 0)[0]
     if not shift:
         raise InputError(
             f"kernel {name!r} is indefinite: its smallest eigenvalue is {lowest:.3g}. Pass "

@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from .eigen import eigenpairs
+
 WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the polynomial degree
-FIRST_CHECK, NEXT_CHECK = 2.0, 1.08  # sizes of the space, as multiples, at which to test
+FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at which to test
+PREDICTED = 0.9  # of the columns that two tests predict: towards the end residuals fall faster
+
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,7 @@ class KrylovSpace:
         self._projection = np.empty((0, 0))
         self._expanded = 0  # columns of the basis that K has been applied to
         self._known = 0  # columns of the basis in all: the rest is pending
+        self._largest: float | None = None  # eigenvalue, from the first test on
         self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDTH, n))
 
     def pairs(self, K: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -59,34 +65,64 @@ class KrylovSpace:
         Out of reach means that the space would have to fill half of all directions; a direct
         solver is then cheaper.
         """
-        check = int(FIRST_CHECK * size) + 4 * WIDTH
+        check = self._promising(size)
+        before: tuple[int, float] | None = None
         while self._expanded <= len(K) // 2:
             if self._expanded >= check:
-                if self._last_has_converged(size):
+                # The smallest pair is the last to converge, and one pair is cheap to test.
+                missed = self._in_tolerances(self._ritz(size, 1)[2].max())
+                if missed <= 1:
                     values, Y, residuals = self._ritz(size, size)
-                    if residuals.max() <= self._precision.residual * abs(values[0]):
-                        if not self._suspicious(values):
-                            basis = self._basis[:, : self._expanded]
-                            return values, basis @ Y.astype(basis.dtype, copy=False)
-                        self._extend(np.empty((len(K), 0)), np.empty((0, 0)), WIDTH)
-                check = int(NEXT_CHECK * self._expanded) + WIDTH
+                    missed = self._in_tolerances(residuals.max())
+                if missed <= 1:
+                    if not self._suspicious(values):
+                        basis = self._basis[:, : self._expanded]
+                        return values, basis @ Y.astype(basis.dtype, copy=False)
+                    self._extend(np.empty((len(K), 0)), np.empty((0, 0)), WIDTH)
+                check = self._next_check(before, missed)
+                before = self._expanded, missed
             self._expand(K)
         return None
 
-    def _last_has_converged(self, size: int) -> bool:
-        """The smallest pair asked for is the last to converge, and one pair is cheap to test.
+    def prepare(self, K: np.ndarray, size: int) -> None:
+        """Columns enough for rough directions, which `pairs` will need as well."""
+        while not self.ready(size):
+            self._expand(K)
 
-        The trace of T bounds the largest eigenvalue from above; the full test knows it.
+    def ready(self, size: int) -> bool:
+        return self._expanded >= min(self._promising(size), self._basis.shape[0] // 2)
+
+    def rough(self, size: int) -> np.ndarray:
+        """The `size` leading Ritz vectors of a space that may be too small, in float32."""
+        Y = self._ritz(size, size)[1].astype(np.float32)
+        return np.asarray(self._basis[:, : self._expanded].astype(np.float32, copy=False) @ Y)
+
+    def _promising(self, size: int) -> int:
+        """Columns from which on a test for `size` pairs may succeed."""
+        return int(FIRST_CHECK * size) + 4 * WIDTH
+
+    def _in_tolerances(self, residual: float) -> float:
+        if self._largest is None:
+            self._largest = abs(self._ritz(1, 1)[0][0])
+        return float(residual / max(self._precision.residual * self._largest, TINY))
+
+    def _next_check(self, before: tuple[int, float] | None, missed: float) -> int:
+        """Size of the space at which to test again.
+
+        Every column takes about the same factor off a residual, so two tests predict the third.
+        A test costs about as much as an expansion: neither should be in vain.
         """
-        _, _, residual = self._ritz(size, 1)
-        diagonal = np.diagonal(self._projection)[: self._expanded]
-        return bool(residual[0] <= self._precision.residual * np.abs(diagonal).sum())
+        at_most = int(NEXT_CHECK * self._expanded) + WIDTH
+        if before is None or not 1 < missed < before[1]:
+            return at_most
+        per_column = np.log(before[1] / missed) / (self._expanded - before[0])
+        return min(at_most, self._expanded + int(PREDICTED * np.log(missed) / per_column))
 
     def _ritz(self, size: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of the `size` leading Ritz pairs, the `last` ones: values, coefficients, residuals."""
         s, all_ = self._expanded, self._known
         T = self._projection[:s, :s]
-        values, Y = scipy.linalg.eigh(T, subset_by_index=[s - size, s - size + last - 1])
+        values, Y = eigenpairs(T, s - size, s - size + last - 1)
         values, Y = values[::-1], Y[:, ::-1]
         residuals = np.linalg.norm(self._projection[s:all_, :s] @ Y, axis=0)
         return values, Y, residuals

@@ -41,6 +41,7 @@ from .features import (
     feature_means,
     precision,
 )
+from .io.atomic import passing
 from .neighbours import graph_features, sparse_neighbour_graph
 from .overlap import Overlap
 from .progress import step
@@ -49,6 +50,7 @@ from .spectrum import RANK_TOLERANCE, with_fixed_signs
 
 KEPT_EMBEDDING = 512 << 20  # bytes: larger embeddings are written as parts
 SINGLE_RANK_TOLERANCE = 1e-6  # as RANK_TOLERANCE, for features of single precision
+SQUARED = 1e-290  # a variance below it has lost its digits to underflow
 CONSTANT = 1e-14  # of the kernel's diagonal: rows no farther apart than this are the same
 
 
@@ -125,7 +127,13 @@ class LargeRun:
 
     def __post_init__(self) -> None:
         self._dtype = precision(len(self.rows))
+        self._stamps = self._files()
         self._work = None if self.folder is None else Work(self.folder, self._run())
+
+    def _files(self) -> list[str]:
+        """What changes when a view's files do; nothing of views that lie elsewhere."""
+        sources = self.rows.sources
+        return [s.identity() if isinstance(s, PartsSource) else "" for s in sources]
 
     def _run(self) -> dict[str, Any]:
         """What the cross-products depend on: data and features, not k."""
@@ -160,9 +168,16 @@ class LargeRun:
         size = len(self.rows) * W.shape[1] * np.dtype(self._dtype).itemsize
         if folder is None and size > KEPT_EMBEDDING and isinstance(self.engine, LocalEngine):
             self._keeper = tempfile.TemporaryDirectory(prefix="mkclust-")
+            passing(self._keeper.name)
             folder = Path(self._keeper.name) / "embedding"
         with self._timed("embedding"):
             self._blocks = project(self.features, W, self._pieces, self.engine, folder)
+        for name, before, now in zip(self.rows.names, self._stamps, self._files(), strict=True):
+            if before != now:
+                raise InputError(
+                    f"the files of view {name!r} changed while they were read; fit again, into an "
+                    "empty work folder, once nobody writes to them"
+                )
 
     def cluster(self, k: int, n_init: int) -> Clustering:
         """k-means over the embedding's blocks."""
@@ -242,6 +257,8 @@ class LargeRun:
         for name, view in zip(self.rows.names, moments, strict=True):
             if not (np.isfinite(view.variance).all() and np.isfinite(view.longest)):
                 raise InputError(f"view {name!r} has values too large to square: scale its columns")
+            if (view.varies & (view.variance < SQUARED)).any():
+                raise InputError(f"view {name!r} has values too small to square: scale its columns")
         return moments
 
     def _features(self, moments: Sequence[Moments]) -> Features:

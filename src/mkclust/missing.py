@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from scipy.sparse.csgraph import connected_components
 
+from .eigen import eigenpairs
 from .errors import InputError
 from .overlap import Overlap
 from .progress import step
@@ -172,8 +173,7 @@ def _zero_padded_start(U: Sequence[np.ndarray], present: np.ndarray, k: int) -> 
     weight = np.sqrt(len(U) / np.maximum(views, 1))
     A = np.hstack(U) * weight[:, None]
     size = A.shape[1]
-    last = [max(size - k, 0), size - 1]
-    squares, W = scipy.linalg.eigh(A.T @ A, subset_by_index=last, check_finite=False)
+    squares, W = eigenpairs(A.T @ A, max(size - k, 0), size - 1)
     H = A @ W[:, squares > DEPENDENT * squares[-1]]
     return np.asarray(scipy.linalg.qr(H, mode="economic", check_finite=False)[0])
 

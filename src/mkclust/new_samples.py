@@ -14,14 +14,17 @@ from .errors import InputError
 from .estimator import is_several
 from .labels import nearest_centres
 from .omics import as_views
+from .placing import FusedProjection
 from .projection import FeatureProjection, Projection, embedded
 from .views import MultiView
+
+Found = Projection | FeatureProjection | FusedProjection
 
 
 class NewSamples(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """What a fitted model says of samples it has not seen; `_projection` is its map."""
 
-    _projection: Projection | FeatureProjection
+    _projection: Found
 
     def predict(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
         r"""The cluster of each new sample (n_new,): the nearest centre, $\min_j \|h/|h| - c_j\|$.
@@ -59,7 +62,7 @@ class NewSamples(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         found = self._projection
         if not found.given and self_similarity is not None:
             raise InputError("self_similarity is for given kernels; here views were fitted")
-        known = found.known(self.embedding_) if isinstance(found, Projection) else None
+        known = None if isinstance(found, FeatureProjection) else found.known(self.embedding_)
         rows: Any = None if found.kernels else stored_rows(X)
         if rows is not None:
             nobody = [None] * len(found.names)
@@ -69,7 +72,7 @@ class NewSamples(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         own = _self_similarities(self_similarity, X, views, found)
         return embedded(found, Rows(views), own, views.present, known)
 
-    def _new_views(self, X: Any, found: Projection | FeatureProjection) -> MultiView:
+    def _new_views(self, X: Any, found: Found) -> MultiView:
         X = as_views(X)
         if not is_several(X):
             return self._views_of_table(X, reset=False)
@@ -78,7 +81,7 @@ class NewSamples(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         return X if isinstance(X, MultiView) else MultiView(X)
 
 
-def _matched(views: Any, found: Projection | FeatureProjection) -> Any:
+def _matched(views: Any, found: Found) -> Any:
     """The views in the order they were fitted in; an InputError where they are others."""
     if set(views.names) != set(found.names):
         raise InputError(
@@ -101,7 +104,7 @@ def _matched(views: Any, found: Projection | FeatureProjection) -> Any:
     return views
 
 
-def _kernel_columns(X: Any, found: Projection | FeatureProjection) -> MultiView:
+def _kernel_columns(X: Any, found: Found) -> MultiView:
     """Kernel values of new against fitted samples; the fitted kernels themselves will do too."""
     if isinstance(X, MultiView):
         return MultiView(dict(zip(X.names, X.views, strict=True)))
@@ -114,7 +117,7 @@ def _kernel_columns(X: Any, found: Projection | FeatureProjection) -> MultiView:
 
 
 def _self_similarities(
-    given: Any, X: Any, views: MultiView, found: Projection | FeatureProjection
+    given: Any, X: Any, views: MultiView, found: Found
 ) -> Sequence[np.ndarray | None]:
     if given is None and isinstance(X, MultiView) and X.kernels:
         return [np.diagonal(_dense(X[name])) for name in found.names]
@@ -134,7 +137,7 @@ def _self_similarities(
     return [values.get(name) for name in found.names]
 
 
-def _by_name(given: Any, found: Projection | FeatureProjection) -> dict[str, np.ndarray]:
+def _by_name(given: Any, found: Found) -> dict[str, np.ndarray]:
     """Self-similarities of the views that were kernels, as given: by name or in their order."""
     if not isinstance(given, Mapping):
         if len(given) != len(found.given):

@@ -55,16 +55,17 @@ def cluster(
     *,
     use: Mapping[str, str] | Sequence[str] | None = None,
     key: str = "mkclust",
+    recipe: str = "auto",
     **settings: Any,
 ) -> MKCDNM:
     """Cluster the samples of a MuData or AnnData and write the answer into it.
 
     ``data.obs[key]`` becomes the clusters, ``data.obsm["X_" + key]`` the embedding. `use` is that
-    of `views_of`, `settings` are those of MKCDNM. Returns the fitted model.
+    of `views_of`; `recipe` and `settings` are as for `mkclust.cluster`. Returns the fitted model.
     """
-    from .dual_noise import MKCDNM
+    from .dual_noise import MKCDNM, with_recipe
 
-    model = MKCDNM(n_clusters, **settings).fit(views_of(data, use))
+    model = MKCDNM(n_clusters, **with_recipe(recipe, settings)).fit(views_of(data, use))
     write_back(data, model.labels_, np.asarray(model.embedding_), key)
     return model
 

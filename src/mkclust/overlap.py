@@ -82,7 +82,7 @@ class Overlap:
         chance = np.outer(d, d) / self.pair_samples
         most = np.minimum.outer(d, d)
         room = most - chance
-        found = np.where(room > 0, (self.at(d) - chance) / np.where(room > 0, room, 1.0), 1.0)
+        found = np.divide(self.at(d) - chance, room, out=np.ones_like(room), where=room > 0)
         return np.where(np.isnan(chance), np.nan, found)
 
     def reproduced(self, k: int) -> np.ndarray:

@@ -51,10 +51,14 @@ def neighbourhood(geometry: Geometry, count: int) -> Neighbourhood:
     """
     n = geometry.n_samples
     count = min(count, n - 1)
-    dense = not geometry.gram and not sp.issparse(geometry.points)
-    if dense and n > EXACT_UP_TO:
-        return _indexed(geometry, count)
-    norms = geometry.norms()
+    indexed = n > EXACT_UP_TO and not geometry.gram and not sp.issparse(geometry.points)
+    places, squared = (_indexed if indexed else _nearest)(geometry, count)
+    return _cleaned(geometry, places, squared)
+
+
+def _nearest(geometry: Geometry, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `count` nearest others of each, from all distances, a block of rows at a time."""
+    n, norms = geometry.n_samples, geometry.norms()
     places = np.empty((n, count), dtype=np.int64)
     squared = np.empty((n, count))
     height = max(1, BLOCK // n)
@@ -62,14 +66,29 @@ def neighbourhood(geometry: Geometry, count: int) -> Neighbourhood:
         rows = slice(start, min(n, start + height))
         block = geometry.products(rows)
         block *= -2.0
-        block += norms[rows, None] + norms
+        block += norms[rows, None]
+        block += norms
         block[np.arange(len(block)), np.arange(n)[rows]] = np.inf
         nearest = np.argpartition(block, count - 1, axis=1)[:, :count]
         found = np.take_along_axis(block, nearest, axis=1)
         order = np.argsort(found, axis=1, kind="stable")
         places[rows] = np.take_along_axis(nearest, order, axis=1)
         squared[rows] = np.take_along_axis(found, order, axis=1)
-    return _cleaned(geometry, places, np.maximum(squared, 0.0))
+    return places, np.maximum(squared, 0.0)
+
+
+def _indexed(geometry: Geometry, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The same by an index, nearly always the true ones; how far they are is exact."""
+    X = np.asarray(geometry.points)
+    places = neighbours(X.astype(np.float32), count, "euclidean", geometry.name)
+    squared = np.empty(places.shape)
+    height = max(1, BLOCK // (count * X.shape[1]))
+    for start in range(0, len(X), height):
+        rows = slice(start, start + height)
+        away = X[places[rows]] - X[rows, None]
+        squared[rows] = np.einsum("ijf,ijf->ij", away, away)
+    order = np.argsort(squared, axis=1, kind="stable")
+    return np.take_along_axis(places, order, axis=1), np.take_along_axis(squared, order, axis=1)
 
 
 def counted_graph(near: Neighbourhood, count: int) -> sp.csr_array:
@@ -142,18 +161,3 @@ def _cleaned(geometry: Geometry, places: np.ndarray, squared: np.ndarray) -> Nei
         empty = geometry.norms() < 0.5
         squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf
     return Neighbourhood(places, squared)
-
-
-def _indexed(geometry: Geometry, count: int) -> Neighbourhood:
-    X = np.asarray(geometry.points, dtype=np.float32)
-    places = neighbours(X, count, "euclidean", geometry.name)
-    squared = np.empty(places.shape)
-    height = max(1, BLOCK // (count * X.shape[1]))
-    for start in range(0, len(X), height):
-        rows = slice(start, start + height)
-        away = X[places[rows]] - X[rows, None]
-        squared[rows] = np.einsum("ijf,ijf->ij", away, away, dtype=np.float64)
-    order = np.argsort(squared, axis=1, kind="stable")
-    return _cleaned(
-        geometry, np.take_along_axis(places, order, 1), np.take_along_axis(squared, order, 1)
-    )

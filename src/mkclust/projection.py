@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from .blocks.engine import LocalEngine
 from .blocks.gram import block_height
 from .blocks.rows import Piece, Rows, blocks
 from .centring import Centring
-from .cross import GRAPH_WEIGHTS, KERNEL_ROWS, KernelRows, function_rows
+from .cross import GRAPH_WEIGHTS, KERNEL_ROWS, KernelRows, function_rows, in_kernel_units
 from .errors import InputError
 from .features import Features
 from .kernels import KernelBank
@@ -48,6 +48,16 @@ class NewRows:
 
 Embedder = Callable[[NewRows], np.ndarray]
 """New samples to their rows of the embedding, (b, k)."""
+
+
+class Map(Protocol):
+    """What places new samples: rows at a time, and the function that does it."""
+
+    @property
+    def height(self) -> int: ...
+
+    def embedder(self) -> Embedder: ...
+
 
 Part = Callable[[Any, np.ndarray | None], np.ndarray]
 """One view's rows of new samples (b, f_p), and their self-similarities if known, to (b, k)."""
@@ -102,7 +112,7 @@ class ViewMap:
         if callable(self.kernel):
             return function_rows(self.kernel, self.view, params, done.unit)
         if self.kernel != "precomputed":
-            return KERNEL_ROWS[self.kernel](self.view, **params)
+            return in_kernel_units(KERNEL_ROWS[self.kernel](self.view, **params), done.unit)
         own = np.nan if done.own is None else done.own
         held = slice(None) if self.held is None else self.held
         return lambda new: (new[:, held].astype(np.float64) / done.unit, np.full(len(new), own))
@@ -279,7 +289,7 @@ class EmbedTask:
 
 
 def embedded(
-    found: Projection | FeatureProjection,
+    found: Map,
     rows: Rows,
     own: Sequence[np.ndarray | None],
     present: np.ndarray | None = None,

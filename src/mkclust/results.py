@@ -39,6 +39,8 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
         for name, value in sorted(vars(model).items())
         if name.endswith("_") and not name.startswith("_") and name not in TOO_LARGE
     }
+    if hasattr(model, "fusion_"):
+        fitted["fusion"]["words"] = list(model.fusion_.in_words())
     if hasattr(model, "certificate_"):
         fitted["certificate"] |= {"gap": model.certificate_.gap, "words": str(model.certificate_)}
     result: dict[str, Any] = {

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from .errors import InputError
-from .progress import step
+from .graph_kernel import leading_of_graph
 from .spectrum import with_fixed_signs
 
-DENSE_UP_TO = 900  # samples; below it one LAPACK call is cheaper than Lanczos
 POWER = 2  # of the support; 1 keeps too much of what few graphs see, 4 too little
-TOLERANCE = 1e-6  # relative; residual of an eigenvector
+LEAST = 1e-3  # support that a direction is given even where the graph shows none
 
 
 @dataclass(frozen=True)
@@ -32,12 +28,12 @@ class RollOff:
 
 
 def directions_for(n: int, k: int) -> int:
-    """2k + 1, the constant one among them, but no more than half of all there are.
+    """2k + 1, the constant one among them; of few samples no more than half, and k + 1 at least.
 
     >>> directions_for(1000, 10), directions_for(6, 4)
-    (21, 3)
+    (21, 5)
     """
-    return int(max(1, min(2 * k + 1, n // 2)))
+    return int(min(2 * k + 1, max(n // 2, k + 1), n))
 
 
 def rolled_off(graph: sp.csr_array, size: int) -> RollOff:
@@ -52,31 +48,6 @@ def rolled_off(graph: sp.csr_array, size: int) -> RollOff:
     array([1., 1.])
     """
     values, H = leading_of_graph(graph, size)
-    support = np.maximum(values, 0.0) / max(values[0], np.finfo(float).tiny)
-    return RollOff(H, support**POWER)
-
-
-def leading_of_graph(graph: sp.csr_array, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `size` largest eigenvalues (descending) and vectors (n, size) of a sparse matrix.
-
-    Lanczos from a fixed start, so that equal input gives equal output: O(nnz + n size) a step
-    and n x 2 size memory. Small graphs, or a large share of the directions, go to LAPACK.
-    """
-    n = graph.shape[0]
-    if n <= DENSE_UP_TO or size > n // 6:
-        values, vectors = scipy.linalg.eigh(graph.toarray(), subset_by_index=[n - size, n - 1])
-    else:
-        step(f"{size} eigenvectors of a sparse graph")
-        start = np.random.default_rng(0).standard_normal(n)
-        try:
-            values, vectors = eigsh(
-                graph, k=size, which="LA", v0=start, tol=TOLERANCE, ncv=max(2 * size + 1, 40)
-            )
-        except ArpackNoConvergence as error:
-            raise InputError(
-                f"only {len(error.eigenvalues)} of {size} eigenvectors of a neighbour graph were "
-                "found: the samples may fall apart into many pieces; try another kernel"
-            ) from None
-        order = np.argsort(values)
-        values, vectors = values[order], vectors[:, order]
-    return values[::-1].copy(), with_fixed_signs(vectors[:, ::-1])
+    # Short, not gone: k clusters of hardly more samples need every direction to tell them apart.
+    support = np.maximum(values / max(values[0], np.finfo(float).tiny), LEAST)
+    return RollOff(with_fixed_signs(H), support**POWER)

@@ -30,7 +30,7 @@ class Columns:
     def __call__(self, rows: Any) -> Any:
         """Other rows of the same columns, dense or sparse, on the same scale."""
         if self.mean is None and sp.issparse(rows):
-            return _scaled(_scaled(rows, 1 / self.peak), self.inverse)
+            return _scaled(_divided(rows, self.peak), self.inverse)
         X = (rows.toarray() if sp.issparse(rows) else np.asarray(rows)) / self.peak
         if self.mean is None:
             return X * self.inverse
@@ -67,7 +67,7 @@ def standardising(view: Any) -> tuple[Any, Columns]:
     X = view.astype(np.float64)
     if sp.issparse(X):
         peak = _safe(abs(X).max(axis=0).toarray().ravel())
-        X = _scaled(X, 1 / peak)
+        X = _divided(X, peak)
         deviation = _safe(np.sqrt(_sparse_variance(X)))
         columns = Columns(peak, None, deviation, ~varies(X, 0.0))
         return _scaled(X, columns.inverse), columns
@@ -93,13 +93,18 @@ def varies(X: Any, tolerance: float = 1e-14) -> np.ndarray:
 def rescaled(X: Any) -> Any:
     """X divided by its largest entry where products would overflow, or look like nothing."""
     unit = unit_of(X)
-    return X if unit == 1 else X / unit
+    return X if unit == 1 else in_units(X, unit)
+
+
+def in_units(X: Any, unit: float) -> Any:
+    """X / unit, also where 1 / unit is infinite: a sparse matrix would be multiplied by that."""
+    return _divided(X, np.full(X.shape[1], unit)) if sp.issparse(X) else X / unit
 
 
 def unit_of(X: Any) -> float:
     """What `rescaled` divides by: 1, or the largest entry where that is out of bounds."""
     peak = float(abs(X).max())
-    return 1.0 if peak == 0 or 1e-6 < peak < 1e100 else peak
+    return 1.0 if peak == 0 or 1e-6 < peak < 1e50 else peak
 
 
 def mean_squared_distance(X: Any) -> float:
@@ -167,6 +172,12 @@ def _sparse_variance(X: sp.csr_array) -> np.ndarray:
     stored = np.bincount(X.indices, minlength=width)
     away = np.bincount(X.indices, (X.data - mean[X.indices]) ** 2, minlength=width)
     return (away + (n - stored) * mean**2) / n
+
+
+def _divided(X: Any, divisors: np.ndarray) -> sp.csr_array:
+    """The columns of a sparse X over their divisors, which may be too small to be inverted."""
+    X = sp.csr_array(X)
+    return sp.csr_array((X.data / divisors[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
 def _scaled(X: Any, factors: np.ndarray) -> sp.csr_array:

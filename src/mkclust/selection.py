@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import combinations
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,6 +19,7 @@ from .spectrum import Spectra, covered
 from .staircase import Staircases, relaxed_staircases, shortfall, staircases
 
 SOLVERS = ("authors", "paper", "exact")
+BY_FAR = 0.95  # of the threshold: what rough directions may miss of an overlap that is there
 
 
 @dataclass(frozen=True)
@@ -81,13 +83,26 @@ def select(spectra: Spectra | FeatureSpectra, goal: Goal) -> Selection:
 
 
 def _enough_overlap(spectra: Spectra | FeatureSpectra, goal: Goal) -> Overlap:
-    size = min(2 * goal.k, goal.limit)
+    size = _first_size(spectra, goal)
     while True:
         spectra.grow(size)
         found = _overlap(spectra, goal.k)
         if size >= goal.limit or spectra.horizon is None or not shortfall(found, goal.threshold):
             return found
         size = min(2 * size, goal.limit)
+
+
+def _first_size(spectra: Spectra | FeatureSpectra, goal: Goal) -> int:
+    """2k, doubled while even rough directions show that a pair falls short by far."""
+    size = min(2 * goal.k, goal.limit)
+    if isinstance(spectra, FeatureSpectra):
+        return size
+    while size < goal.limit and (V := spectra.rough(size)) is not None:
+        pairs = combinations(V, 2)
+        if not any(np.sum((A.T @ B) ** 2) < BY_FAR * goal.threshold for A, B in pairs):
+            break
+        size = min(2 * size, goal.limit)
+    return size
 
 
 def _overlap(spectra: Spectra | FeatureSpectra, k: int) -> Overlap:
@@ -119,7 +134,9 @@ def _constraints(
     stairs = relaxed_staircases(found, goal.k, goal.threshold)
     answer = _relaxation_in_words(stairs, len(found.pairs()), spectra.names)
     # At large n relaxed constraints are the rule: a warning is for what the user should mend.
-    if isinstance(spectra, Spectra) or stairs.unrelated():
+    # The same holds for neighbour graphs, whose answer does not rest on the dimensions.
+    rule = isinstance(spectra, FeatureSpectra) or getattr(spectra.kernels, "pooled", False)
+    if not rule or stairs.unrelated():
         warnings.warn(f"{problem} {answer}", InfeasibleWarning, stacklevel=6)
     return stairs, (f"{problem} {answer}",)
 

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from .eigen import eigenpairs
 from .errors import InputError
+from .graph_kernel import GraphKernel
 from .krylov import KrylovSpace
 from .progress import step
 from .threads import in_parallel
@@ -21,6 +24,8 @@ Pairs = tuple[np.ndarray, np.ndarray]
 Memory = Callable[[np.ndarray, int, Callable[[], Pairs]], Pairs]
 _memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
 DENSE_UP_TO = 500  # below this n one full LAPACK decomposition is cheaper (benchmarks/RESULTS.md)
+AHEAD = 48  # directions: about as many cost as much as the kernel they are directions of
+SUBSET_UP_TO = 1500  # below this n a twentieth of the directions is worth LAPACK, then a tenth
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,16 @@ class Spectra(Sequence[Spectrum]):
             raise IndexError(f"the spectrum of {self.names[position]} was not computed yet")
         return found.head(self._size)
 
+    @property
+    def kernels(self) -> Any:
+        """What the kernels are taken from."""
+        return self._kernels
+
+    @property
+    def positions(self) -> list[int]:
+        """Where in `kernels` those of these spectra are."""
+        return [self._places[name] for name in self.names]
+
     def kernel(self, position: int) -> np.ndarray:
         """The matrix itself, not to be written to."""
         return self._kernels[self._places[self.names[position]]]
@@ -109,14 +124,44 @@ class Spectra(Sequence[Spectrum]):
         in_parallel(lambda name: self._find(name, size), short, at_once=self._at_once)
         self._size = max(size, self._size)
 
-    def _find(self, name: str, size: int) -> None:
-        kernel = self._kernels[self._places[name]]
-        step(f"{size} eigenvectors of {name}")
+    def rough(self, size: int) -> list[np.ndarray] | None:
+        """About the `size` leading directions of every kernel (n x size), to see if they do.
+
+        In single precision, from Krylov spaces on their way to the true ones; None where these
+        cost no more. Where kernels are built anew every time, the spaces grow ahead of `size`.
+        """
+        n = getattr(self._kernels, "n_samples", 0) or len(self._kernels[0])
+        pooled = getattr(self._kernels, "pooled", False)
+        if pooled or self.present is not None or _direct(n, size):
+            return None
+        return in_parallel(lambda name: self._guess(name, size), self.names, self._at_once)
+
+    def _guess(self, name: str, size: int) -> np.ndarray:
+        found, space = self._found.get(name), self._spaces.get(name)
+        if found is not None and (found.size >= size or found.complete):
+            return found.head(size).vectors.astype(np.float32)
+        if space is None or not space.ready(size):
+            kernel = self._kernels[self._places[name]]
+            space = self._space(name, kernel)
+            kept = getattr(self._kernels, "kept", True)
+            space.prepare(kernel, size if kept else size + AHEAD)
+        return space.rough(size)
+
+    def _space(self, name: str, kernel: np.ndarray) -> KrylovSpace:
         if name not in self._spaces:
             self._spaces[name] = KrylovSpace(len(kernel), kernel.dtype)
-        found = leading(kernel, size, self._spaces[name])
-        rows = getattr(self._kernels, "present", None)
+        return self._spaces[name]
+
+    def _find(self, name: str, size: int) -> None:
         place = self._places[name]
+        take = getattr(self._kernels, "operator", self._kernels.__getitem__)
+        kernel = take(place)
+        step(f"{size} eigenvectors of {name}")
+        if isinstance(kernel, GraphKernel):
+            found = leading_of_kernel(kernel, size)
+        else:
+            found = leading(kernel, size, self._space(name, kernel))
+        rows = getattr(self._kernels, "present", None)
         self._found[name] = found if rows is None else found.padded(rows[:, place])
         if found.size == 0:
             raise InputError(f"kernel {name!r} has no positive eigenvalue")
@@ -142,9 +187,9 @@ def covered(spectra: Sequence[Spectrum]) -> np.ndarray | None:
 def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> Spectrum:
     r"""The `size` leading eigenpairs of a symmetric matrix, those below rounding left out.
 
-    A small matrix, or a large share of the directions, goes to LAPACK (n^3, and everything it
-    found above rounding is kept); the rest to a Krylov space (about 3 n^2 x size), which may be
-    one that an earlier call began.
+    A small matrix, or a large share of the directions, goes to LAPACK (n^3; of a small one
+    everything above rounding is kept); the rest to a Krylov space (about 3 n^2 x size), which
+    may be one that an earlier call began.
 
     >>> found = leading(np.diag([3.0, 0.0, 2.0]), 3)
     >>> found.values, found.complete
@@ -156,8 +201,19 @@ def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> 
         pairs = (space or KrylovSpace(n, kernel.dtype)).pairs(kernel, size)
         if pairs is not None:
             return _above_rounding(*pairs, everything=False, tolerance=tolerance)
-    values, vectors = scipy.linalg.eigh(kernel.astype(np.float64, copy=False), driver="evd")
-    return _above_rounding(values[::-1], vectors[:, ::-1], everything=True, tolerance=tolerance)
+    kernel = kernel.astype(np.float64, copy=False)
+    everything = n <= DENSE_UP_TO or size > n // 4
+    if everything:
+        values, vectors = scipy.linalg.eigh(kernel, driver="evd")
+    else:
+        values, vectors = eigenpairs(kernel, n - size, n - 1)
+    return _above_rounding(values[::-1], vectors[:, ::-1], everything, tolerance=tolerance)
+
+
+def leading_of_kernel(kernel: GraphKernel, size: int) -> Spectrum:
+    """The same of a sparse graph; what was found before is found again, which is cheap here."""
+    values, vectors, everything = kernel.leading(size)
+    return _above_rounding(values, vectors, everything, tolerance=RANK_TOLERANCE)
 
 
 def top_eigenpairs(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -183,12 +239,18 @@ def remembered_by(memory: Memory) -> Iterator[None]:
 
 
 def _top(matrix: np.ndarray, k: int) -> Pairs:
+    values, vectors = extreme_pairs(matrix, k)
+    return values, with_fixed_signs(vectors)
+
+
+def extreme_pairs(matrix: np.ndarray, k: int) -> Pairs:
+    """The k algebraically largest eigenvalues, descending, and vectors (n, k) of either sign."""
     n = len(matrix)
     pairs = None if _direct(n, k) else KrylovSpace(n).pairs(matrix, k)
     if pairs is None:
-        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - k, n - 1])
+        values, vectors = eigenpairs(matrix, n - k, n - 1)
         pairs = values[::-1], vectors[:, ::-1]
-    return pairs[0], with_fixed_signs(pairs[1])
+    return pairs
 
 
 def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
@@ -199,7 +261,8 @@ def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
 
 
 def _direct(n: int, size: int) -> bool:
-    return n <= DENSE_UP_TO or size > n // 8
+    """Whether LAPACK is quicker than a Krylov space (benchmarks/RESULTS.md)."""
+    return n <= DENSE_UP_TO or size > n // (20 if n <= SUBSET_UP_TO else 10)
 
 
 def _above_rounding(

@@ -10,6 +10,7 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.linalg
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
@@ -21,6 +22,7 @@ from .labels import unit_rows
 from .large import FeatureSpectra
 from .metrics import ari
 from .progress import step
+from .rolloff import POWER
 from .selection import select
 from .sharing import opened_fit, sharing
 from .spectrum import RANK_TOLERANCE, Spectra
@@ -83,11 +85,13 @@ def stability(
     *,
     n_splits: int = SPLITS,
     random_state: int = 0,
+    recipe: str = "auto",
     **settings: Any,
 ) -> Stability:
     """Cluster views and halves of them: which samples and clusters would stay.
 
-    `settings` are those of MKCDNM; ``model.stability(views)`` asks the same of a fitted model.
+    `recipe` is as for `cluster`, `settings` are those of MKCDNM; ``model.stability(views)`` asks
+    the same of a fitted model.
 
     >>> from mkclust import datasets, stability
     >>> views = datasets.make_views(90, n_clusters=3, n_views=2, noise=0.5, random_state=0)
@@ -95,9 +99,9 @@ def stability(
     >>> found.agreement, found.flips
     (1.0, [])
     """
-    from .dual_noise import MKCDNM
+    from .dual_noise import MKCDNM, with_recipe
 
-    model = MKCDNM(n_clusters, random_state=random_state, **settings)
+    model = MKCDNM(n_clusters, random_state=random_state, **with_recipe(recipe, settings))
     with sharing():
         model.fit(views)
         return stability_of(model, views, n_splits=n_splits, random_state=random_state)
@@ -115,7 +119,8 @@ def stability_of(
     with quiet():
         select(found.spectra, model._goal(k, len(found.views)))  # has it as many directions as fit
     halves = Halves(found.spectra, n_splits, random_state)
-    answers = [answer for pair in halves.answers(model, k) for answer in pair]
+    weights = getattr(model, "weights_", None)
+    answers = [answer for pair in halves.answers(model, k, weights) for answer in pair]
     return compared(np.asarray(model.labels_)[found.rows], answers, found.index)
 
 
@@ -126,6 +131,7 @@ class Halves:
     its eigenvectors are those of $Z_p[R]^TZ_p[R]$, centred anew, a problem of D_p dimensions
     instead of n/2; the search for its dimensions is its own. The samples of the other half follow
     by projection, and take the label of the nearest centre. O(n (sum D)^2) and a k-means each.
+    Of neighbour graphs the fused one is taken, without the graph over all views at once.
     """
 
     def __init__(self, spectra: Spectra, n_splits: int, random_state: int) -> None:
@@ -133,7 +139,10 @@ class Halves:
             raise InputError(f"n_splits must be a whole number from 1 on, got {n_splits!r}")
         self.names: tuple[str, ...] = spectra.names
         self.seed: int = random_state
-        Z = [spectrum.vectors * np.sqrt(spectrum.values) for spectrum in spectra]
+        # A graph's kernel is I + S once centred and normalised: here S itself is meant.
+        shift = 1.0 if getattr(spectra.kernels, "pooled", False) else 0.0
+        lengths = [np.sqrt(np.maximum(spectrum.values - shift, 0.0)) for spectrum in spectra]
+        Z = [spectrum.vectors * root for spectrum, root in zip(spectra, lengths, strict=True)]
         self.starts: np.ndarray = np.concatenate([[0], np.cumsum([part.shape[1] for part in Z])])
         self.features: np.ndarray = np.hstack(Z)
         n = len(self.features)
@@ -142,24 +151,51 @@ class Halves:
             (np.sort(draw[: n // 2]), np.sort(draw[n // 2 :])) for draw in draws
         ]
 
-    def answers(self, model: Any, k: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Labels (n,) of all samples by either half of every split."""
+    def answers(
+        self, model: Any, k: int, weights: np.ndarray | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Labels (n,) of all samples by either half of every split.
+
+        `weights` (m,) are those of the views in a fused graph, None where kernels are none.
+        """
         for number, (one, two) in enumerate(self.splits, start=1):
             step(f"{k} clusters in halves of the samples, split {number} of {len(self.splits)}")
-            yield self._answer(model, k, one), self._answer(model, k, two)
+            both = ((self._embedded(model, k, rows, weights), rows) for rows in (one, two))
+            first, second = (self._labelled(H, k, rows) for H, rows in both)
+            yield first, second
 
-    def _answer(self, model: Any, k: int, rows: np.ndarray) -> np.ndarray:
+    def _embedded(
+        self, model: Any, k: int, rows: np.ndarray, weights: np.ndarray | None
+    ) -> np.ndarray:
         Z = self.features - self.features[rows].mean(axis=0)
+        if weights is not None:
+            Z *= np.repeat(np.sqrt(weights), np.diff(self.starts))
+            return _rolled_off(Z, rows, 2 * k)
         own = Z[rows]
         spectra = FeatureSpectra(own.T @ own, self.starts, self.names, len(rows), RANK_TOLERANCE)
         goal = replace(model._goal(k, len(rows)), relax=True)
         with quiet(), threadpool_limits(1):
             found = select(spectra, goal)
             result = coefficients(found.d, k, found.overlap)
-            H = unit_rows(Z @ spectra.weights(found.d, result.W))
-            clusters = min(k, len(np.unique(H[rows], axis=0)))
+        return Z @ spectra.weights(found.d, result.W)
+
+    def _labelled(self, H: np.ndarray, k: int, rows: np.ndarray) -> np.ndarray:
+        H = unit_rows(H)
+        clusters = min(k, len(np.unique(H[rows], axis=0)))
+        with quiet(), threadpool_limits(1):
             means = KMeans(clusters, n_init=STARTS, random_state=self.seed).fit(H[rows])
             return np.asarray(means.predict(H))
+
+
+def _rolled_off(Z: np.ndarray, rows: np.ndarray, size: int) -> np.ndarray:
+    r"""The embedding of $S = ZZ^T$ on some rows, carried on to all: (n, `size` + 1)."""
+    share = len(rows) / len(Z)
+    own = Z[rows]
+    values, Q = scipy.linalg.eigh(own.T @ own / share)
+    values, Q = values[::-1][:size], Q[:, ::-1][:, :size]
+    kept = values > RANK_TOLERANCE * max(values[0], np.finfo(float).tiny)
+    H = Z @ (Q[:, kept] / np.sqrt(share * values[kept])) * np.minimum(values[kept], 1.0) ** POWER
+    return np.hstack([np.full((len(Z), 1), len(rows) ** -0.5), H])
 
 
 @contextmanager

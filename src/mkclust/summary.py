@@ -73,7 +73,9 @@ def _views_table(model: MultiViewClusterer, views: MultiView | Rows) -> Table:
     sizes = [str(width) for width in views.widths]
     names = [escape(name) for name in views.names]
     if isinstance(model, MKCDNM):
-        table = _table("view", "columns", "agreement", "kept", "N-noise", "C-noise", "cross")
+        weights = getattr(model, "weights_", None)
+        head = ["view", "columns", *([] if weights is None else ["weight"])]
+        table = _table(*head, "agreement", "kept", "N-noise", "C-noise", "cross")
         held = None if model.presence_ is None else model.presence_.sum(axis=0)
         if held is not None:
             table.add_column("samples", justify="right")
@@ -83,6 +85,7 @@ def _views_table(model: MultiViewClusterer, views: MultiView | Rows) -> Table:
             table.add_row(
                 f"[red]{name} (unrelated)[/]" if p in lone else name,
                 sizes[p],
+                *([] if weights is None else [f"{weights[p]:.2f}"]),
                 "-" if np.isnan(others[p]) else f"{others[p]:.2f}",
                 str(model.dimensions_[p]),
                 f"{noise.null[p]:.2f}",
@@ -100,11 +103,16 @@ def _views_table(model: MultiViewClusterer, views: MultiView | Rows) -> Table:
 
 def _remarks(model: MultiViewClusterer) -> Iterator[str]:
     if isinstance(model, MKCDNM):
+        used = "that make every pair overlap" if hasattr(model, "fusion_") else "used"
         yield (
-            "[dim]agreement: with the other views, 0 = chance, 1 = equal; kept: directions used; "
-            "N-noise: what the view adds to the consensus; C-noise: what it lacks of it[/]"
+            "[dim]agreement: with the other views, 0 = chance, 1 = equal; kept: directions "
+            f"{used}; N-noise: what the view adds to the consensus; C-noise: what it lacks of it[/]"
         )
-        yield f"{str(model.certificate_).capitalize()}."
+        if hasattr(model, "fusion_"):
+            words = model.fusion_.in_words()
+            yield from (escape(f"{word[0].upper()}{word[1:]}.") for word in (words[0], words[-1]))
+        else:
+            yield f"{str(model.certificate_).capitalize()}."
         if model.approximation_ is not None:
             yield from (escape(f"{note.removesuffix('.')}.") for note in model.notes_)
     elif hasattr(model, "n_iter_"):

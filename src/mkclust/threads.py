@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
 from typing import TypeVar
@@ -35,6 +36,13 @@ def in_parallel(
         with ThreadPoolExecutor(workers) as pool:
             tasks = [pool.submit(copy_context().run, function, item) for item in todo]
             return [task.result() for task in tasks]
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS and OpenMP on one thread inside the block, as they were after it."""
+    with _controller().limit(limits=1):
+        yield
 
 
 def blas_threads() -> int:

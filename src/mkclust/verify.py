@@ -11,13 +11,17 @@ import scipy.linalg
 from scipy.sparse.linalg import eigsh
 
 from .dimensions import choose_dimensions
+from .eigen import eigenpairs, eigenvalues
 from .errors import InputError
+from .fusion import core, fused_graph, placed_graphs
 from .labels import nearest_centres
 from .noise import dual_noise
 from .overlap import Overlap, overlap
-from .sharing import opened_fit
+from .rolloff import LEAST, POWER, RollOff
+from .sharing import Opened, opened_fit
 from .spectrum import RANK_TOLERANCE, Spectrum
 from .staircase import Staircases, relaxed_staircases, shortfall, staircases
+from .weights import view_weights
 
 DIRECT_UP_TO = 3000  # samples up to which LAPACK takes the kernel whole; beyond that Lanczos
 TIE = 1e-6  # relative; what is decided by less than this, another machine may decide otherwise
@@ -73,26 +77,79 @@ def verify_fit(model: Any, views: Any) -> Verification:
     heads = [spectrum.head(proof.directions) for spectrum in spectra]
     found = overlap(heads)
     stairs = _constraints(model, found)
+    H, checks, ties = (
+        _of_fusion(model, data, found)
+        if hasattr(model, "fusion_")
+        else _of_directions(model, spectra)
+    )
+    checks += [
+        Check("every constraint is met", _violation(stairs, model.dimensions_), 0.0),
+        Check("the dimensions are those the solver finds", _moved(model, stairs, found), 0.0),
+        Check("the bound is below the sum of dimensions", _bound_error(model), 0.0),
+        Check("the noise is as reported", _noise_error(model, H, spectra), 1e-6),
+        Check("every label is that of the nearest centre", _label_error(model), 0.0),
+    ]
+    ties = [*_cut_ties(model, spectra), *_constraint_ties(model, found, stairs), *ties]
+    return Verification(tuple(checks), tuple(ties))
+
+
+def _of_directions(
+    model: Any, spectra: Sequence[Spectrum]
+) -> tuple[np.ndarray, list[Check], list[str]]:
+    """H*, what is claimed of it, and its ties, where it is that of the kept directions."""
     kept = [s.vectors[:, :d] for s, d in zip(spectra, model.dimensions_, strict=True)]
     sigma = scipy.linalg.svdvals(np.hstack(kept))
     checks = [
         Check("H* has orthonormal columns", _gram_error(model.embedding_), 1e-8),
-        Check("every constraint is met", _violation(stairs, model.dimensions_), 0.0),
         Check("no partition is closer to the kept subspaces", _loss(model, kept, sigma), 1e-8),
-        Check("the dimensions are those the solver finds", _moved(model, stairs, found), 0.0),
-        Check("the bound is below the sum of dimensions", _bound_error(model), 0.0),
-        Check("the noise is as reported", _noise_error(model, spectra), 1e-6),
-        Check("every label is that of the nearest centre", _label_error(model), 0.0),
     ]
-    ties = [*_cut_ties(model, spectra), *_constraint_ties(model, found, stairs)]
-    ties += _consensus_ties(sigma, int(model.n_clusters))
-    return Verification(tuple(checks), tuple(ties))
+    return model.embedding_, checks, list(_consensus_ties(sigma, int(model.n_clusters)))
+
+
+def _of_fusion(
+    model: Any, data: Opened, found: Overlap
+) -> tuple[np.ndarray, list[Check], list[str]]:
+    """The same where it is that of the fused graph: eigenvectors of largest eigenvalues."""
+    how, bank = model.fusion_, data.spectra.kernels
+    positions, lengths = range(len(how.names)), how.lengths
+    graph = fused_graph(bank, positions, how.chosen.weights)[0]
+    H = model.embedding_ / lengths
+    values = leading_of_dense(graph, len(lengths) + 1)
+    residual = np.abs(graph @ H - H * values[:-1]).max()
+    again = view_weights(found, len(lengths) - 1, placed_graphs(bank, positions)).weights
+    support = np.maximum(values[:-1] / values[0], LEAST)
+    checks = [
+        Check("H has orthonormal columns", _gram_error(H), 1e-8),
+        Check("its columns are the leading eigenvectors of the fused graph", residual, 1e-6),
+        Check("their lengths are their support", np.abs(support**POWER - lengths).max(), 1e-6),
+        Check("the weights of the views follow from overlap", np.abs(again - model.weights_).max(),
+              1e-5),
+    ]  # fmt: skip
+    gap = values[-2] - values[-1]
+    ties = (
+        [f"eigenvalues {len(lengths)} and {len(lengths) + 1} of the fused graph are equal"]
+        if gap < TIE * values[0] and lengths[-1] > TIE
+        else []
+    )
+    return core(RollOff(H, lengths), int(model.n_clusters))[0], checks, ties
+
+
+def leading_of_dense(graph: Any, size: int) -> np.ndarray:
+    """Largest eigenvalues (size,), descending: by LAPACK where n allows, else by Lanczos."""
+    n = graph.shape[0]
+    if n <= DIRECT_UP_TO or size >= n - 1:
+        low = max(0, n - size)
+        values = eigenvalues(graph.toarray(), low, n - 1)
+    else:
+        start = np.random.default_rng(1).standard_normal(n)
+        values = eigsh(graph, k=size, which="LA", v0=start, tol=1e-12, return_eigenvectors=False)
+    return np.pad(np.sort(values)[::-1], (0, max(0, size - n)))
 
 
 def _decomposed(K: np.ndarray, size: int) -> Spectrum:
     n = len(K)
     if n <= DIRECT_UP_TO or size >= n - 1:
-        values, vectors = scipy.linalg.eigh(K, subset_by_index=[max(0, n - size), n - 1])
+        values, vectors = eigenpairs(K, max(0, n - size), n - 1)
     else:
         start = np.random.default_rng(1).standard_normal(n)
         values, vectors = eigsh(K, k=size, which="LA", v0=start, tol=1e-12)
@@ -140,8 +197,8 @@ def _bound_error(model: Any) -> float:
     return float(max(proof.lower_bound - proof.objective, 0) + (not stored) + (not summed))
 
 
-def _noise_error(model: Any, spectra: Sequence[Spectrum]) -> float:
-    again = dual_noise(model.embedding_, spectra, model.dimensions_)
+def _noise_error(model: Any, H: np.ndarray, spectra: Sequence[Spectrum]) -> float:
+    again = dual_noise(H, spectra, model.dimensions_)
     parts = ("null", "column", "cross")
     return float(
         max(np.abs(getattr(again, p) - getattr(model.noise_, p)).max() for p in parts)

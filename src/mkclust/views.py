@@ -235,7 +235,7 @@ def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
     """The views as a list, with the names they came with."""
     if isinstance(views, MultiView):
         return list(views.views), list(views.names)
-    if isinstance(views, Mapping):
+    if isinstance(views, Mapping) and not sp.issparse(views):  # dok is a dict until scipy 1.14
         return list(views.values()), [str(name) for name in views]
     if is_frame(views) or is_polars(views) or sp.issparse(views):
         views = [views]
@@ -282,7 +282,7 @@ def _matrix(view: Any, name: str, kernel: bool, alone: bool) -> tuple[Any, np.nd
     try:
         matrix = check_array(
             view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
-            ensure_min_features=0, input_name=name,
+            ensure_min_features=0, input_name=name, order="C",  # sums depend on the layout
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         raise InputError(f"view {name!r}: {error}") from None

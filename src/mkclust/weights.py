@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-DEVIATIONS = 5.0  # standard deviations of chance agreement before agreement is believed
+from .overlap import Overlap
+from .staircase import DEVIATIONS
+
 TWINS = 0.5  # redundancy from which two views are told to share a vote
 LITTLE = 0.1  # a weight below this share of an equal one is told as "hardly used"
 
@@ -59,40 +61,32 @@ class ViewWeights:
         return text
 
 
-def view_weights(
-    bases: Sequence[np.ndarray], graphs: Sequence[sp.csr_array], present: np.ndarray | None = None
-) -> ViewWeights:
+def view_weights(overlap: Overlap, size: int, graphs: Sequence[sp.csr_array]) -> ViewWeights:
     r"""$w_p \propto s_p \, \overline{A_{pq}}$, the agreement of p with the other views, averaged.
 
-    `bases` are the leading eigenvectors (n, D) of the views' graphs, `graphs` those (n, n).
-    $A_{pq} = (\|U_p^TU_q\|_F^2 - e) / (D - 1 - e)$ with columns centred, as every graph has the
-    constant direction, and $e = (D-1)^2/n$, what unrelated subspaces share. Agreement within
-    chance counts as none. Views with the same edges share a vote: $s_p = 1/\sum_q R_{pq}$,
-    $R_{pq}$ the squared cosine between their graphs, and confirm each other by $1 - R_{pq}$: all
-    views given several times weigh exactly as once, copies of one view a little more than it.
-
-    O(n m^2 D^2).
+    A is the chance-corrected agreement of the first `size` directions. Agreement within five
+    standard deviations of chance counts as none. Views with the same edges share a vote:
+    $s_p = 1/\sum_q R_{pq}$, $R_{pq}$ the squared cosine between their `graphs` (n, n), and
+    confirm each other by $1 - R_{pq}$: all views given several times weigh exactly as once,
+    copies of one view a little more than it. O(m^2 (D^2 + nnz)).
 
     >>> rng = np.random.default_rng(0)
     >>> U, noise = (np.linalg.qr(rng.standard_normal((200, 4)))[0] for _ in range(2))
+    >>> B = np.hstack([U, U, noise])
     >>> graphs = [sp.csr_array(sp.eye_array(200, k=i)) for i in (1, 2, 3)]
-    >>> view_weights([U, U, noise], graphs).weights
+    >>> view_weights(Overlap(B.T @ B, np.array([0, 4, 8, 12]), 200), 4, graphs).weights
     array([0.5, 0.5, 0. ])
     """
-    m, n = len(bases), len(bases[0])
-    agreement, chance = np.eye(m), np.zeros((m, m))
-    for p in range(m):
-        for q in range(p):
-            both = slice(None) if present is None else present[:, p] & present[:, q]
-            found, spread = _agreement(bases[p][both], bases[q][both], n)
-            agreement[p, q] = agreement[q, p] = found
-            chance[p, q] = chance[q, p] = DEVIATIONS * spread
+    agreement = _agreement(overlap, size)
+    n = overlap.pair_samples
+    chance = DEVIATIONS * np.sqrt(2 / np.maximum((n - 1) * (n + 2), 1))
     redundancy = _redundancy(graphs)
     confirmed = np.where(agreement > chance, agreement, 0.0)
     share = 1 / redundancy.sum(axis=1)
     others = share * (1 - redundancy)
     np.fill_diagonal(others, 0.0)
     total = others.sum(axis=1)
+    m = len(graphs)
     raw = np.divide((others * confirmed).sum(axis=1), total, out=np.zeros(m), where=total > 1e-9)
     raw *= share
     equal = not raw.sum() > 0
@@ -100,18 +94,13 @@ def view_weights(
     return ViewWeights(weights / weights.sum(), agreement, redundancy, equal)
 
 
-def _agreement(U: np.ndarray, V: np.ndarray, n: int) -> tuple[float, float]:
-    """Agreement beyond chance and its standard deviation between unrelated views."""
-    if len(U) < n:  # only the samples both have: what is left of the vectors is no basis any more
-        if len(U) <= 2 * U.shape[1]:
-            return 0.0, 1.0
-        U, V = (np.linalg.qr(part)[0] for part in (U, V))
-    n, size = len(U), min(U.shape[1], V.shape[1]) - 1
-    U, V = U - U.mean(axis=0), V - V.mean(axis=0)
-    e = size**2 / n
-    if size < 1 or size <= e:
-        return 0.0, 1.0
-    return float((np.sum((U.T @ V) ** 2) - e) / (size - e)), float(np.sqrt(2 / (n - 1) / (n + 2)))
+def _agreement(overlap: Overlap, size: int) -> np.ndarray:
+    """Beyond chance, 0 where chance explains everything or nothing can be compared: (m, m)."""
+    d = np.minimum(overlap.sizes, size)
+    filled = np.outer(d, d) / overlap.pair_samples >= np.minimum.outer(d, d)
+    found = np.where(filled | np.isnan(overlap.pair_samples), 0.0, overlap.agreement(size))
+    np.fill_diagonal(found, 1.0)
+    return found
 
 
 def _redundancy(graphs: Sequence[sp.csr_array]) -> np.ndarray:

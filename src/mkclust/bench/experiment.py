@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import InputError
-from .peers import PEERS, uses_kernels
+from .peers import PEERS, takes_anything, uses_kernels
 from .registry import Dataset, dataset
 from .runner import Runner, Setting, installed_peers
 from .shared import Shared, remove_empty
@@ -114,6 +114,6 @@ def _as_wished(suite: Suite, wishes: Wishes) -> Suite:
 
 def _applies(item: Planned, wishes: Wishes) -> bool:
     """Peers that work on features have nothing to work on where a file holds kernels."""
-    if uses_kernels(item.unit.method):
+    if uses_kernels(item.unit.method) or takes_anything(item.unit.method):
         return True
     return dataset(item.unit.dataset, wishes.data).kernel != ""

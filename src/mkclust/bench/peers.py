@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.preprocessing import StandardScaler
 
+from ..dual_noise import cluster
 from ..errors import InputError
 from ..labels import kmeans_labels
 from ..methods import METHODS
@@ -26,6 +27,7 @@ class Peer:
     """A way to labels: called with dense views (or kernels), the number of clusters and a seed.
 
     `package` is the name it is imported by, empty if nothing beyond mkclust's own needs is.
+    `whole` says that it takes the views as they were read, whatever they are.
     """
 
     title: str
@@ -33,6 +35,7 @@ class Peer:
     label: Labeller
     needs_labels: bool = False
     kernels: bool = False
+    whole: bool = False
 
     @property
     def installed(self) -> bool:
@@ -47,6 +50,11 @@ def concatenated(views: Views) -> np.ndarray:
 def dense(view: Any) -> np.ndarray:
     """A view as a dense float64 array."""
     return np.asarray(view.toarray() if sp.issparse(view) else view, dtype=np.float64)
+
+
+def automatic(views: Any, k: int, seed: int) -> Any:
+    """What `mkclust.cluster` does unless told otherwise."""
+    return cluster(views, k, random_state=seed).labels_
 
 
 def concat_kmeans(views: Views, k: int, seed: int) -> Any:
@@ -107,6 +115,7 @@ def _best_view(kernels: Views, k: int, seed: int) -> Any:
 
 
 PEERS: dict[str, Peer] = {
+    "auto": Peer("mkclust, automatic", "", automatic, whole=True),
     "concat-kmeans": Peer("concatenation, k-means", "", concat_kmeans),
     "concat-spectral": Peer("concatenation, spectral", "", concat_spectral),
     "best-view": Peer("best single view", "", _best_view, needs_labels=True, kernels=True),
@@ -137,6 +146,11 @@ def peer(name: str) -> Peer:
         return Peer(name, "", getattr(import_module(module), function))
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"no method {name!r}: {error}") from None
+
+
+def takes_anything(method: str) -> bool:
+    """Whether a method takes views as they were read: features or kernels."""
+    return method in PEERS and PEERS[method].whole
 
 
 def uses_kernels(method: str) -> bool:

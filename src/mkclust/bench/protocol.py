@@ -16,7 +16,7 @@ from ..estimator import MultiViewClusterer
 from ..labels import kmeans_labels
 from ..methods import METHODS
 from ..spectrum import remembered_by
-from .peers import peer, uses_kernels
+from .peers import peer, takes_anything, uses_kernels
 from .record import DONE
 from .registry import class_numbers, dataset
 from .shared import MappedKernels, Shared, SharedSpectra
@@ -65,7 +65,8 @@ def compute(unit: Unit, place: Place) -> Outcome:
         if not uses_kernels(unit.method):
             views = dataset(unit.dataset, place.data).load(place.data)
             classes = class_numbers(views)
-            fit = peer_fit(unit, views.views, int(classes.max()) + 1, place.seconds)
+            given = views if takes_anything(unit.method) else views.views
+            fit = peer_fit(unit, given, int(classes.max()) + 1, place.seconds)
             return scored(unit, fit, classes)
         shared = place.shared(unit)
         classes = shared.classes()

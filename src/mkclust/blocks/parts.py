@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import FileFormatError
+from ..io.guard import DEFAULT_LIMITS, naming, parsing
+from ..io.npy import read_header
+from ..io.parquet_pages import check_pages
 
 KINDS = (".npy", ".parquet")
 
@@ -38,17 +42,23 @@ class NpyPart:
         self._order = order
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        if self._order == "F":
-            return np.array(np.load(self.path, mmap_mode="r", allow_pickle=False)[start:stop])
         size = (stop - start) * self.width
         begin = self.offset + start * self.width * self.dtype.itemsize
         try:
+            if self._order == "F":
+                return self._of_columns(start, stop)
             values = np.fromfile(self.path, self.dtype, count=size, offset=begin)
         except OSError as error:
             raise FileFormatError(f"{self.path} cannot be read: {error.strerror}") from None
         if len(values) < size:
             raise FileFormatError(f"{self.path} is truncated: it ends before row {stop - 1}")
-        return values.reshape(-1, self.width)
+        return values.reshape(stop - start, self.width)
+
+    def _of_columns(self, start: int, stop: int) -> np.ndarray:
+        whole = (self.n_rows, self.width)
+        with naming(self.path), parsing(".npy file", "it was whole when it was opened"):
+            mapped = np.memmap(self.path, self.dtype, "r", self.offset, whole, "F")
+            return np.array(mapped[start:stop])
 
     def identity(self) -> str:
         return _stamp(self.path)
@@ -75,22 +85,23 @@ class ParquetPart:
             begin = self._starts[group]
             rows = self._group(group)
             pieces.append(rows[max(start - begin, 0) : stop - begin])
+        if not pieces:
+            return np.empty((0, self.width), dtype=self.dtype)
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def _group(self, number: int) -> np.ndarray:
         last = self._last  # another thread may replace it meanwhile
         if last is not None and last[0] == number:
             return last[1]
-        import pyarrow
-        import pyarrow.parquet
+        from pyarrow.parquet import ParquetFile
 
-        try:
-            table = pyarrow.parquet.ParquetFile(self.path).read_row_group(number, use_threads=False)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise FileFormatError(f"{self.path} cannot be read: {error}") from None
-        rows = np.empty((table.num_rows, self.width), dtype=self.dtype)
-        for place, column in enumerate(table.columns):
-            rows[:, place] = column.to_numpy()  # a missing value becomes NaN
+        with naming(self.path), parsing("Parquet file", "it was whole when it was opened"):
+            table = ParquetFile(self.path).read_row_group(number, use_threads=False)
+            if table.num_rows != self._starts[number + 1] - self._starts[number]:
+                raise FileFormatError(f"row group {number} has {table.num_rows} rows, not as told")
+            rows = np.empty((table.num_rows, self.width), dtype=self.dtype)
+            for place, column in enumerate(table.columns):
+                rows[:, place] = column.to_numpy()  # a missing value becomes NaN
         self._last = number, rows
         return rows
 
@@ -124,22 +135,12 @@ def _part(file: Path) -> Part:
 
 def npy_part(path: Path) -> NpyPart:
     """A .npy file, from its header; its length must be what the header says."""
-    try:
-        with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)
-            reader = (
-                np.lib.format.read_array_header_1_0
-                if version == (1, 0)
-                else np.lib.format.read_array_header_2_0
-            )
-            shape, fortran, dtype = reader(file)
-            offset = file.tell()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(f"{path} cannot be read as .npy: {reason}") from None
+    with naming(path), path.open("rb") as file, parsing(".npy file", "write it with np.save"):
+        shape, fortran, dtype = read_header(file)
+        offset = file.tell()
     if len(shape) != 2 or dtype.kind not in "biuf" or not shape[1]:
         raise FileFormatError(f"{path} must hold rows x columns of numbers, not {dtype} {shape}")
-    wanted = offset + int(np.prod(shape)) * dtype.itemsize
+    wanted = offset + prod(shape) * dtype.itemsize
     found = path.stat().st_size
     if found < wanted:
         raise FileFormatError(f"{path} is truncated: {found} of {wanted} bytes for {shape}")
@@ -154,7 +155,7 @@ def _parquet_part(path: Path) -> ParquetPart:
         raise FileFormatError(f"{path} is Parquet: pip install 'mkclust[parquet]'") from None
     try:
         file = pyarrow.parquet.ParquetFile(path)
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, ValueError, pyarrow.ArrowException) as error:
         raise FileFormatError(f"{path} is truncated or no Parquet file: {error}") from None
     types = file.schema_arrow.types
     odd = [
@@ -164,7 +165,8 @@ def _parquet_part(path: Path) -> ParquetPart:
     ]
     if odd or not types:
         raise FileFormatError(f"{path} must hold number columns only, not {', '.join(odd[:5])}")
-    counts = [file.metadata.row_group(g).num_rows for g in range(file.metadata.num_row_groups)]
+    with naming(path):
+        counts = check_pages(path, DEFAULT_LIMITS, each=True)
     narrow = all(kind == pyarrow.float32() for kind in types)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(int)
     return ParquetPart(path, starts, len(types), np.float32 if narrow else np.float64)

@@ -34,7 +34,9 @@ class Piece:
     def check_finite(self, views: Sequence[np.ndarray]) -> None:
         """Refuse NaN and infinity by view, file, row and column."""
         for name, source, view in zip(self.names, self.sources, views, strict=True):
-            if view.dtype.kind != "f" or np.isfinite(view.sum(dtype=np.float64)):
+            with np.errstate(over="ignore", invalid="ignore"):  # then it is looked for in earnest
+                total = view.sum(dtype=np.float64)
+            if view.dtype.kind != "f" or np.isfinite(total):
                 continue
             at = np.argwhere(~np.isfinite(view))
             if len(at):

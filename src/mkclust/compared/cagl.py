@@ -19,7 +19,7 @@ from .graph_learning import (
     squared_row_distances,
     warn_of_components,
 )
-from .linalg import psd_part, weighted_sum
+from .linalg import positive_with, psd_part, weighted_sum
 
 RIDGE = 1.0  # beta, the weight of the size of each kernel's code
 CAP = 100
@@ -121,8 +121,8 @@ class CAGL(ComparedMethod):
         codes, values = [], []
         for name, K in zip(kernels.names, kernels, strict=True):
             step(f"CAGL, code of {name}")
-            if self.indefinite == "ignore":
-                K = psd_part(K)  # without it the code could grow for ever
+            if self.indefinite == "ignore" or not positive_with(K, RIDGE):
+                K = psd_part(K)  # without it the code would grow for ever
             Z = self_expression(K, gain, RIDGE)
             values.append(expression_value(K, Z, gain, RIDGE))
             codes.append(np.ascontiguousarray(Z.T))

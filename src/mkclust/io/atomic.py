@@ -6,6 +6,7 @@ import csv
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +16,15 @@ import numpy as np
 
 from ..errors import InputError
 
+_temporaries: Temporaries | None = None
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that takes the target's place when the block ends well, and else vanishes."""
     target = Path(path)
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    _note("+", temporary)
     try:
         with temporary.open("xb") as file:
             yield file
@@ -32,6 +36,53 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     except BaseException:  # an interrupt too must leave no half-written file behind
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        _note("-", temporary)
+
+
+class Temporaries:
+    """The temporary files of a process under way, in memory that outlives it.
+
+    Whoever had to end that process removes them in its stead.
+    """
+
+    def __init__(self) -> None:
+        if hasattr(os, "memfd_create"):
+            self._file = os.memfd_create("mkclust-temporaries")
+        else:
+            with tempfile.TemporaryFile() as file:
+                self._file = os.dup(file.fileno())
+
+    def note(self, sign: str, path: Path) -> None:
+        os.write(self._file, f"{sign}{path.absolute()}\0".encode(errors="surrogateescape"))
+
+    def remove(self) -> None:
+        """Remove what was begun and neither finished nor given up, files and folders."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            notes = file.read().decode(errors="surrogateescape").split("\0")[:-1]
+        ended = {note[1:] for note in notes if note[0] == "-"}
+        for path in [Path(note[1:]) for note in notes if note[0] == "+" and note[1:] not in ended]:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def note_temporaries_in(temporaries: Temporaries | None) -> None:
+    """From now on, write down where temporary files are."""
+    global _temporaries
+    _temporaries = temporaries
+
+
+def passing(path: str | os.PathLike[str]) -> None:
+    """Note a folder that is to vanish with this process."""
+    _note("+", Path(path))
+
+
+def _note(sign: str, path: Path) -> None:
+    if _temporaries is not None:
+        _temporaries.note(sign, path)
 
 
 def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:

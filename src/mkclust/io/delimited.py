@@ -16,12 +16,14 @@ import numpy as np
 from ..errors import FileFormatError
 from .assemble import as_labels
 from .choose import Request
-from .guard import Limits, parsing
+from .guard import Limits, check_texts, parsing
 from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
 from .variables import Variable, is_index_name, is_label_name
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 DELIMITERS = "\t;,"  # in this order: commas also occur as decimal points and inside of names
+LINE, CELL = 1 << 20, 64  # characters: a line may be this long, or each of its cells on average
+ASIDE = 64  # bytes that keeping a cell of text takes
 ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
 
 
@@ -81,8 +83,7 @@ def _open(path: Path, limits: Limits) -> TextIO:
 def _text(file: TextIO, limits: Limits, classes: bool) -> _Text:
     delimiter = _delimiter(file.read(1 << 16).splitlines()[:20])
     file.seek(0)
-    reader = csv.reader(file, delimiter=delimiter)
-    rows = ((reader.line_num, row) for row in reader if row)
+    rows = _rows(file, delimiter, limits)
     start = list(islice(rows, 2))
     if not start:
         raise FileFormatError("it has no rows")
@@ -96,6 +97,27 @@ def _text(file: TextIO, limits: Limits, classes: bool) -> _Text:
     columns = names if has_header else [str(p + 1) for p in range(len(first))]
     body = start[1:] if has_header else start
     return _Text(tuple(columns), has_header, chain(body, rows), second if has_header else first)
+
+
+def _rows(file: TextIO, delimiter: str, limits: Limits) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the number of their last line; too many cells are refused before they are cut."""
+    longest = max(LINE, CELL * limits.max_columns)
+    cells = 1  # of the row that is being read, which may go on over several lines
+
+    def lines() -> Iterator[str]:
+        nonlocal cells
+        while line := file.readline(longest):
+            cells += line.count(delimiter)
+            limits.allow("columns", cells, "a line of it")
+            if len(line) == longest:
+                raise FileFormatError(f"a line of it is longer than {longest:,} characters")
+            yield line
+
+    reader = csv.reader(lines(), delimiter=delimiter)
+    for row in reader:
+        cells = 1
+        if row:
+            yield reader.line_num, row
 
 
 def _delimiter(lines: Sequence[str]) -> str:
@@ -151,7 +173,7 @@ def _body(
     numbers = array("d")
     apart: dict[int, list[str]] = {position: [] for position in aside}
     width = len(text.columns)
-    for line, row in text.rows:
+    for count, (line, row) in enumerate(text.rows, start=1):
         if len(row) != width:
             raise FileFormatError(f"line {line} has {len(row)} cells, but the first line {width}")
         for position, cells in apart.items():
@@ -164,7 +186,9 @@ def _body(
         if "_" in "".join(cells):  # Python reads 1_000 as a number; elsewhere it is a name
             values = _with_missing(cells, kept, text, line)
         numbers.extend(values)
-        limits.allow("bytes", 8 * len(numbers), "it")
+        limits.allow("bytes", 8 * len(numbers) + ASIDE * len(apart) * count, "it")
+    for column in apart.values():
+        check_texts(column, limits)
     return numbers, apart
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +107,18 @@ def check_regular(path: Path) -> int:
         raise FileFormatError("the file is empty")
     with path.open("rb"):  # so that a lack of permission is not taken for damage later
         return info.st_size
+
+
+def check_texts(texts: Sequence[str], limits: Limits) -> None:
+    """That texts may become an array, where each takes as much room as the longest.
+
+    >>> check_texts(["a", "b" * 500], Limits(max_bytes=1000))
+    Traceback (most recent call last):
+    mkclust.errors.FileFormatError: a column of 2 texts, one of 500 characters, claims 4,000 ...
+    """
+    longest = max(map(len, texts), default=0)
+    what = f"a column of {len(texts)} texts, one of {longest} characters,"
+    limits.allow("bytes", 4 * longest * len(texts), what)
 
 
 def sound_sparse(matrix: Any) -> Any:

@@ -1,7 +1,7 @@
 """MuData (.h5mu) and AnnData (.h5ad) files: matrices, sample names and a column of classes.
 
-Read with h5py alone, as in `mat73`: nothing is followed out of the file, and every size is checked
-before it is allocated.
+Read with h5py alone: nothing is followed out of the file, and every size is checked before it is
+allocated.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ..omics import joined
 from ..views import MultiView
 from .assemble import as_labels
 from .choose import Request
-from .guard import ITEM_BYTES, Limits, native, parsing, sound_sparse
-from .mat73 import attribute, member, sound
+from .guard import ITEM_BYTES, Limits, check_texts, native, parsing, sound_sparse
+from .hdf5 import attribute, group, member, opened, sound
 from .variables import Variable
 
 ADVICE = "write it again with .write() of MuData or AnnData"
@@ -34,7 +34,7 @@ SPARSE = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array}
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
     """The matrices of the file, by the place they are chosen with; X of each modality is a view."""
-    with parsing(f"{path.suffix} file", ADVICE), h5py.File(path, "r") as file:
+    with parsing(f"{path.suffix} file", ADVICE), opened(path) as file:
         found = dict(_matrices(file, limits))
         return [_described(thing, place, limits) for place, thing in found.items()]
 
@@ -43,7 +43,7 @@ def read_views(path: Path, request: Request, limits: Limits) -> MultiView:
     """X of every modality, or the matrices asked for, with samples in line by their names."""
     if request.kernels or request.transpose:
         raise InputError("its matrices have samples as rows and features as columns")
-    with parsing(f"{path.suffix} file", ADVICE), h5py.File(path, "r") as file:
+    with parsing(f"{path.suffix} file", ADVICE), opened(path) as file:
         places = dict(_matrices(file, limits))
         chosen = request.views or [p for p, thing in places.items() if _is_x(thing)]
         unknown = [place for place in chosen if place not in places]
@@ -58,7 +58,8 @@ def read_views(path: Path, request: Request, limits: Limits) -> MultiView:
             found[variable.name] = (_value(thing, variable, limits), _samples(owner, limits))
         labels = None
         if isinstance(request.labels, str):
-            labels = as_labels(_column(member(file, "obs"), request.labels, limits))
+            obs = group(member(file, "obs"), "obs")
+            labels = as_labels(_column(obs, request.labels, limits))
         views = joined(found, _samples(file, limits))
     notes = [f"Views are {', '.join(chosen)}."]
     return MultiView(views, labels=labels, notes=notes)
@@ -69,18 +70,18 @@ def _matrices(file: Any, limits: Limits) -> Iterator[tuple[str, Any]]:
     if "mod" not in file:
         yield from _of_anndata(file, "", limits)
         return
-    modalities = member(file, "mod")
+    modalities = group(member(file, "mod"), "mod")
     limits.allow("views", len(modalities), "it")
     listed = [str(name) for name in np.ravel(attribute(modalities, "mod-order"))]
     for name in listed if sorted(listed) == sorted(modalities) else modalities:
         yield from _of_anndata(member(modalities, name), name, limits)
 
 
-def _of_anndata(group: Any, modality: str, limits: Limits) -> Iterator[tuple[str, Any]]:
-    if "X" in group:
-        yield modality or "X", member(group, "X")
+def _of_anndata(owner: Any, modality: str, limits: Limits) -> Iterator[tuple[str, Any]]:
+    if "X" in group(owner, modality):
+        yield modality or "X", member(owner, "X")
     for slot in SLOTS:
-        inside = member(group, slot) if slot in group else {}
+        inside = group(member(owner, slot), slot) if slot in owner else {}
         limits.allow("views", len(inside), slot)
         for name in inside:
             yield "/".join(filter(None, (modality, slot, name))), member(inside, name)
@@ -96,6 +97,8 @@ def _described(thing: Any, place: str, limits: Limits) -> Variable:
         shape = thing.shape or ()
         kind = "matrix" if len(shape) == 2 and thing.dtype.kind in "biuf" else "object"
         size = prod(shape) * thing.dtype.itemsize
+        if kind == "matrix":
+            limits.allow("columns", thing.shape[1], place)
         return Variable(
             place, kind, shape, thing.dtype.name, size, role if kind == "matrix" else ""
         )
@@ -128,9 +131,9 @@ def _value(thing: Any, variable: Variable, limits: Limits) -> Any:
     return sound_sparse(sp.csc_array(parts, shape=variable.shape[::-1])).T
 
 
-def _samples(group: Any, limits: Limits) -> list[str]:
+def _samples(owner: Any, limits: Limits) -> list[str]:
     """Names of the samples of a modality, or of all of them."""
-    obs = member(group, "obs")
+    obs = group(member(owner, "obs"), "obs")
     return [str(name) for name in _column(obs, str(attribute(obs, "_index") or "_index"), limits)]
 
 
@@ -141,11 +144,12 @@ def _column(obs: Any, name: str, limits: Limits) -> Sequence[Any] | np.ndarray:
     column = member(obs, name)
     if isinstance(column, h5py.Dataset):
         return _entries(column, limits)
-    if "codes" in column:
+    if "codes" in group(column, name):
         codes = np.asarray(_entries(member(column, "codes"), limits))
         categories = np.asarray(_entries(member(column, "categories"), limits))
         if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= len(categories):
             raise FileFormatError(f"the column {name} has samples without a category")
+        limits.allow("bytes", categories.itemsize * len(codes), f"the column {name}")
         return np.asarray(categories[codes])
     if "values" in column:
         return _entries(member(column, "values"), limits)
@@ -169,4 +173,5 @@ def _entries(dataset: Any, limits: Limits) -> Sequence[Any] | np.ndarray:
         found += [text.decode("utf-8") if isinstance(text, bytes) else str(text) for text in texts]
         total += sum(map(len, texts))
         limits.allow("bytes", total, str(dataset.name))
+    check_texts(found, limits)
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,8 @@ import scipy.io
 import scipy.sparse as sp
 
 from ..errors import FileFormatError
-from . import mat5_tags
-from .guard import Limits, check_regular, native, parsing, sound_sparse
+from . import mat4_tags, mat5_tags
+from .guard import Limits, native, parsing, sound_sparse
 from .variables import Variable
 
 ADVICE = "save it again from MATLAB with -v7 or -v7.3"
@@ -26,7 +25,7 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
     with path.open("rb") as file:
         version4 = 0 in file.read(4)
     with _scipy_parsing():
-        found = _version4(path, limits) if version4 else mat5_tags.scan(path, limits)
+        found = (mat4_tags if version4 else mat5_tags).scan(path, limits)
     names = [variable.name for variable in found]
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
@@ -66,19 +65,3 @@ def _item(raw: Any) -> Any:
     if isinstance(raw, np.ndarray) and raw.dtype.kind == "U":
         return " ".join(raw.ravel().tolist())
     return _value(raw)
-
-
-def _version4(path: Path, limits: Limits) -> list[Variable]:
-    """The old format knows no cells and no compression, so claims cannot exceed the file."""
-    size = check_regular(path)
-    found = []
-    with path.open("rb") as file:
-        for name, shape, kind in scipy.io.whosmat(file):
-            claimed = prod(int(length) for length in shape)
-            if min(shape, default=0) < 0 or (kind != "sparse" and claimed > size):
-                raise FileFormatError(f"{name} claims shape {tuple(shape)}, more than the file has")
-            bytes_ = 8 * (sum(shape) + size) if kind == "sparse" else 8 * claimed
-            what = {"sparse": "sparse", "char": "text"}.get(kind, "matrix")
-            limits.allow("bytes", bytes_, name)
-            found.append(Variable(name, what, tuple(map(int, shape)), "float64", bytes_))
-    return found

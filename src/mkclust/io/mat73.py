@@ -1,8 +1,4 @@
-"""MATLAB v7.3 files, which are HDF5: everything transposed, cells as references.
-
-Nothing is followed out of the file: links other than hard ones, external storage and virtual
-datasets are refused, and so are filters that would load a plugin.
-"""
+"""MATLAB v7.3 files, which are HDF5: everything transposed, cells as references."""
 
 from __future__ import annotations
 
@@ -17,6 +13,7 @@ import scipy.sparse as sp
 
 from ..errors import FileFormatError
 from .guard import ITEM_BYTES, Limits, native, parsing, sound_sparse
+from .hdf5 import attribute, member, opened, sound
 from .variables import Variable
 
 ADVICE = "save it again from MATLAB with -v7.3"
@@ -24,12 +21,13 @@ NUMERIC = {"double", "single", "logical"} | {
     f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)
 }
 KINDS = {0: "matrix", 1: "matrix", 2: "matrix", 3: "stack"}
-BUILT_IN_FILTERS = {1, 2, 3, 32000}  # deflate, shuffle, checksum, and h5py's own lzf
+OBJECT_BYTES = 16  # the least that an object takes in a file
+LAST_CHARACTER = 0x10FFFF
 
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
     """What the file holds, without reading its arrays."""
-    with parsing("MATLAB v7.3 file", ADVICE), h5py.File(path, "r") as file:
+    with parsing("MATLAB v7.3 file", ADVICE), opened(path) as file:
         limits.allow("views", len(file), "it")
         names = [name for name in file if not name.startswith("#")]
         return [_described(member(file, name), name, limits, file) for name in names]
@@ -37,24 +35,8 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
 
 def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
     """The wanted variables: arrays, lists for cells, csc arrays for sparse, str for text."""
-    with parsing("MATLAB v7.3 file", ADVICE), h5py.File(path, "r") as file:
+    with parsing("MATLAB v7.3 file", ADVICE), opened(path) as file:
         return {v.name: _value(member(file, v.name), v, file, limits) for v in wanted}
-
-
-def member(group: Any, name: str) -> Any:
-    link = group.get(name, getlink=True)
-    if not isinstance(link, h5py.HardLink):
-        raise FileFormatError(f"{name} is a {type(link).__name__}, which is not followed")
-    return group[name]
-
-
-def attribute(thing: Any, name: str) -> Any:
-    if name not in thing.attrs:
-        return None
-    if thing.attrs.get_id(name).get_storage_size() > 4096:
-        raise FileFormatError(f"the attribute {name} is too long: {ADVICE}")
-    value = thing.attrs[name]
-    return value.decode("latin1") if isinstance(value, bytes) else value
 
 
 def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Variable:
@@ -103,25 +85,12 @@ def _referred(dataset: Any, name: str, file: Any, limits: Limits) -> list[Any]:
     if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
         raise FileFormatError(f"the cell {name} does not hold references: {ADVICE}")
     limits.allow("bytes", ITEM_BYTES * prod(dataset.shape), f"the cell {name}")
+    if OBJECT_BYTES * prod(dataset.shape) > file.id.get_filesize():
+        raise FileFormatError(f"the cell {name} claims more items than the file has: {ADVICE}")
     references = sound(dataset, limits)[()].ravel()
     if not all(references):
         raise FileFormatError(f"the cell {name} has items that are missing: {ADVICE}")
     return [file[reference] for reference in references]
-
-
-def sound(dataset: Any, limits: Limits) -> Any:
-    """A dataset whose values are stored in this file, in chunks that may be read."""
-    if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
-        raise FileFormatError(f"an array is missing where one is expected: {ADVICE}")
-    if dataset.external or dataset.is_virtual:
-        raise FileFormatError(f"{dataset.name} is stored in other files, which are not followed")
-    creation = dataset.id.get_create_plist()
-    filters = {creation.get_filter(number)[0] for number in range(creation.get_nfilters())}
-    if not filters <= BUILT_IN_FILTERS:
-        raise FileFormatError(f"{dataset.name} is compressed in a way that needs a plugin")
-    largest = max(prod(dataset.shape), prod(dataset.chunks or (0,)))
-    limits.allow("bytes", largest * dataset.dtype.itemsize, str(dataset.name))
-    return dataset
 
 
 def _value(thing: Any, variable: Variable, file: Any, limits: Limits) -> Any:
@@ -135,9 +104,17 @@ def _value(thing: Any, variable: Variable, file: Any, limits: Limits) -> Any:
         return "" if variable.kind == "text" else np.zeros(variable.shape)
     array = native(sound(thing, limits)[()]).T
     if variable.kind == "text":
-        rows = ["".join(map(chr, row)).rstrip() for row in np.atleast_2d(array).tolist()]
-        return rows[0] if len(rows) == 1 else np.array(rows)
+        return _text(np.atleast_2d(array), variable.name)
     return array
+
+
+def _text(codes: np.ndarray, name: str) -> Any:
+    """A row of characters, or several."""
+    if codes.min() < 0 or codes.max() > LAST_CHARACTER:
+        raise FileFormatError(f"the text {name} has characters that do not exist: {ADVICE}")
+    words = np.ascontiguousarray(codes, dtype=np.uint32).view(f"U{codes.shape[1]}")[:, 0]
+    rows = np.char.rstrip(words)
+    return str(rows[0]) if len(rows) == 1 else rows
 
 
 def _sparse_value(group: Any, variable: Variable, limits: Limits) -> Any:

@@ -25,8 +25,11 @@ from ..dimensions import Certificate, Round
 from ..errors import FileFormatError, InputError
 from ..evidence import Evidence
 from ..features import Columns, Features, Fourier, Gaussian, Nystroem, Product
+from ..fusion import Fusion
 from ..noise import Noise
+from ..placing import FusedProjection, FusedView
 from ..projection import FeatureProjection, Projection, ViewMap
+from ..weights import ViewWeights
 from . import npz
 from .atomic import write_npz_atomic
 from .guard import DEFAULT_LIMITS, Limits, as_path, check_regular, naming, parsing, sound_sparse
@@ -35,8 +38,8 @@ FORMAT = "mkclust model"
 SCHEMA = 1
 ADVICE = "write it with model.save(path)"
 PARTS = (
-    Centring, Certificate, Columns, Evidence, FeatureProjection, Features, Fourier, Gaussian, Noise,
-    Nystroem, Product, Projection, Round, ViewMap,
+    Centring, Certificate, Columns, Evidence, FeatureProjection, Features, Fourier, FusedProjection,
+    FusedView, Fusion, Gaussian, Noise, Nystroem, Product, Projection, Round, ViewMap, ViewWeights,
 )  # fmt: skip
 OF_THE_RUN = ("work", "dask")  # where the fit was computed: not kept, nor taken from a file
 PLAIN = (type(None), bool, int, str)
@@ -140,6 +143,10 @@ def _check_fitted(model: Any) -> None:
     elif isinstance(found, FeatureProjection):
         expected = int(found.features.starts[-1]), model.cluster_centers_.shape[1]
         _same(found.W.shape, expected, "the map of its features")
+    elif isinstance(found, FusedProjection):
+        _same(found.embedding.shape, (n, model.cluster_centers_.shape[1]), "its embedding")
+        for part in found.views:
+            _check_fused(part, n)
     elif found is not None:
         raise FileFormatError(f"its map is none: {ADVICE}")
 
@@ -157,6 +164,15 @@ def _check_map(view: ViewMap, n: int, square: tuple[int, int]) -> None:
     for values in parts:
         if values is not None:
             _same(values.shape, (rows,), f"the centring of {view.name}")
+
+
+def _check_fused(view: FusedView, n: int) -> None:
+    _same(view.held.shape, (n,), f"the samples of {view.name}")
+    rows = int(view.held.sum())
+    if view.view is None:
+        _same(getattr(view.diagonal, "shape", ()), (rows,), f"the diagonal of {view.name}")
+    else:
+        _same(view.view.shape, (rows, view.width), f"the view {view.name}")
 
 
 def _same(shape: tuple[int, ...], expected: tuple[int, ...], what: str) -> None:

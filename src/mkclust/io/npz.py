@@ -6,12 +6,13 @@ import zipfile
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import FileFormatError
 from .guard import Limits, native, parsing
+from .npy import read_header
 from .variables import Variable
 
 ADVICE = "write it with np.savez(path, X1=..., X2=..., y=...)"
@@ -41,7 +42,7 @@ def _described(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Variable:
     if name == member.filename or member.compress_type not in STORED or member.flag_bits & 1:
         return Variable(member.filename, "object", (), bytes=member.file_size)
     with archive.open(member) as file:
-        shape, dtype = _header(file)
+        shape, _, dtype = read_header(file)
         header = file.tell()
     if dtype.hasobject or dtype.names or not dtype.itemsize:
         return Variable(name, "object", shape, str(dtype), member.file_size)
@@ -53,19 +54,6 @@ def _described(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Variable:
         )
     kind = KINDS.get(len(shape), "tensor") if dtype.kind in "biuf" else _other(dtype)
     return Variable(name, kind, shape, dtype.name, size)
-
-
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    version = np.lib.format.read_magic(file)
-    if version not in ((1, 0), (2, 0), (3, 0)):
-        raise FileFormatError(f"an array has the unknown version {version}: {ADVICE}")
-    # versions 2 and 3 differ from each other only in the encoding of field names
-    first = version == (1, 0)
-    read = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(file)
-    if any(length < 0 for length in shape):
-        raise FileFormatError(f"an array has a negative dimension {shape}: {ADVICE}")
-    return tuple(int(length) for length in shape), dtype
 
 
 def _other(dtype: np.dtype[Any]) -> str:

@@ -11,7 +11,8 @@ import numpy as np
 from ..errors import FileFormatError, InputError
 from .assemble import as_labels
 from .choose import Name, Request
-from .guard import Limits, parsing
+from .guard import Limits, check_texts, parsing
+from .parquet_pages import check_pages
 from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
 from .variables import Variable
 
@@ -41,9 +42,12 @@ def read_table(path: Path, request: Request, limits: Limits) -> Table:
             values = np.empty((table.num_rows, len(kept)))
             for place, position in enumerate(kept):
                 values[:, place] = table.column(position).cast("float64").to_numpy()
-            names, labels = (None if p is None else table.column(p).to_pylist() for p in special)
+            names, labels = (None if p is None else _listed(table.column(p)) for p in special)
     samples = None if names is None else [str(name) for name in names]
-    found = None if labels is None or request.labels is False else as_labels(_typed(labels))
+    check_texts(samples or (), limits)
+    if labels is None or request.labels is False:
+        return view_table(path, values, columns, special, samples, None)
+    found = as_labels(_typed(labels, limits))
     return view_table(path, values, columns, special, samples, found)
 
 
@@ -54,8 +58,9 @@ def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
         names, labels = class_columns(columns, *_hints(file, request.index))
         with parsing("Parquet file", ADVICE):
             table = file.read(use_threads=False)
-            index = None if names is None else [str(v) for v in table.column(names).to_pylist()]
-            found = as_labels(_typed(table.column(labels).to_pylist()))
+            index = None if names is None else [str(v) for v in _listed(table.column(names))]
+            found = as_labels(_typed(_listed(table.column(labels)), limits))
+    check_texts(index or (), limits)
     if index is not None and names is not None:
         check_unique(index, columns[names])
     return Classes(path, found, None if index is None else tuple(index))
@@ -68,16 +73,46 @@ def _opened(path: Path, limits: Limits) -> Any:
     except ImportError:
         raise InputError("reading .parquet needs pyarrow: pip install mkclust[parquet]") from None
     with parsing("Parquet file", ADVICE):
+        check_pages(path, limits)
         file = ParquetFile(path)
-        footer = file.metadata
-        columns = file.schema_arrow.names
-        groups = range(footer.num_row_groups)
-        stored = sum(max(footer.row_group(group).total_byte_size, 0) for group in groups)
-    limits.allow("columns", len(columns), "it")
-    limits.allow("bytes", max(8 * footer.num_rows * len(columns), stored), "it")
-    if not columns or len(set(columns)) < len(columns):
-        raise FileFormatError(f"its columns must have names, all different: {columns[:20]}")
-    return file
+        schema = file.schema_arrow
+        columns = schema.names
+        limits.allow("columns", len(columns), "it")
+        if not columns or len(set(columns)) < len(columns):
+            raise FileFormatError(f"its columns must have names, all different: {columns[:20]}")
+        _check_plain(schema)
+        # a text that stands in many rows is kept once
+        texts = [n for n, kind in zip(columns, schema.types, strict=True) if _is_text(kind)]
+        return ParquetFile(path, read_dictionary=texts) if texts else file
+
+
+def _check_plain(schema: Any) -> None:
+    """One value in each row: pandas may keep a column of lists, but nothing here can use it."""
+    import pyarrow.types as kinds
+
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if kinds.is_nested(kind):
+            raise FileFormatError(f"column {name!r} is not numeric but {kind}; drop it")
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow.types as kinds
+
+    return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_binary(kind))
+
+
+def _listed(column: Any) -> list[Any]:
+    """The values of a column; equal texts are one and the same."""
+    import pyarrow.types as kinds
+
+    if not kinds.is_dictionary(column.type):
+        return list(column.to_pylist())
+    found: list[Any] = []
+    for chunk in column.chunks:
+        texts = [*chunk.dictionary.to_pylist(), None]
+        places = chunk.indices.cast("int64").fill_null(len(texts) - 1).to_pylist()
+        found += [texts[place] for place in places]
+    return found
 
 
 def _hints(file: Any, index: Name) -> tuple[bool, bool, Name]:
@@ -92,7 +127,7 @@ def _hints(file: Any, index: Name) -> tuple[bool, bool, Name]:
         written = (schema.pandas_metadata or {}).get("index_columns", [])
         own = [name for name in written if isinstance(name, str) and name in schema.names]
     kind = schema.types[0]
-    text = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_dictionary(kind)
+    text = _is_text(kind) or kinds.is_dictionary(kind)
     return True, text, own[0] if index is None and len(own) == 1 else index
 
 
@@ -105,15 +140,19 @@ def _check_numeric(name: str, kind: Any) -> None:
         or kinds.is_boolean(kind)
         or kinds.is_decimal(kind)
     ):
+        kind = getattr(kind, "value_type", kind)  # of texts that are kept once each
         raise FileFormatError(
             f"column {name!r} is not numeric but {kind}; drop or encode it, or name it with "
             "labels=... or index=... if it is that"
         )
 
 
-def _typed(values: list[Any]) -> np.ndarray:
+def _typed(values: list[Any], limits: Limits) -> np.ndarray:
     """Numbers where all are numbers, else text."""
     if None in values:
         raise FileFormatError(f"the label in row {values.index(None)} is missing")
-    array = np.array(values)
-    return array if array.dtype.kind in "biufU" else np.array([str(value) for value in values])
+    if all(isinstance(value, (bool, int, float)) for value in values):
+        return np.array(values)
+    texts = [str(value) for value in values]
+    check_texts(texts, limits)
+    return np.array(texts)

@@ -70,7 +70,7 @@ def make_plan(
         *(f"Ignored {v.name}: {_why_ignored(v, count)}." for v in ignored),
     )
     plan = Plan(parts, kernels, transpose, labels, index, names, tuple(filter(None, notes)), roles)
-    limits.allow("bytes", sum(v.bytes for v in plan.wanted), "what is to be read")
+    limits.allow("bytes", sum(v.room for v in plan.wanted), "what is to be read")
     return plan
 
 

@@ -192,7 +192,7 @@ def _read_classes(file: Path, request: Request, limits: Limits) -> Classes:
         variable = choose_labels(variables, None) or (vectors[0] if len(vectors) == 1 else None)
         if variable is None:
             raise FileFormatError(f"no labels found; it has {listed(variables)}")
-        limits.allow("bytes", variable.bytes, variable.name)
+        limits.allow("bytes", variable.room, variable.name)
         loaded = reader.load(file, [variable], limits)
         return Classes(file, as_labels(loaded[variable.name]))
 

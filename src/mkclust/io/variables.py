@@ -81,6 +81,13 @@ class Variable:
                 return counts[0]
         return None
 
+    @property
+    def room(self) -> int:
+        """Bytes to have it loaded: texts become an array, each as wide as the longest."""
+        if self.kind == "cell" and any(item.kind == "text" for item in self.items):
+            return len(self.items) * max(item.bytes for item in self.items)
+        return self.bytes
+
     def __str__(self) -> str:
         size = "x".join(map(str, self.shape))
         return f"{self.name} ({f'{size} ' if size else ''}{self.kind})"

@@ -50,6 +50,11 @@ def paragraph(value: object, style: str = "") -> Raw:
     return Raw(f"<p{named}>{text(value)}</p>")
 
 
+def listing(lines: Iterable[object]) -> Raw:
+    items = "".join(f"<li>{text(line)}</li>" for line in lines)
+    return Raw(f"<ul>{items}</ul>")
+
+
 def chart(name: str, label: str, height: int, caption: str = "") -> Raw:
     """A place for the script to draw in, with words for those who cannot see it."""
     below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""

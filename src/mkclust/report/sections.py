@@ -17,7 +17,7 @@ from ..trust import mean_agreement, ranking, unrelated
 from . import questions, words
 from .charts import MOST_VIEWS
 from .groups import Silhouettes, class_table
-from .html import Raw, chart, grid, paragraph, section, table, text
+from .html import Raw, chart, grid, listing, paragraph, section, table, text
 from .subject import Subject
 
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
@@ -57,13 +57,25 @@ def views(subject: Subject) -> Raw:
 
 def _trusted_views(subject: Subject) -> Iterator[str]:
     yield _trust_table(subject)
+    fused = hasattr(subject.model, "fusion_")
+    kept = "after which every pair of views overlaps enough" if fused else "used"
     yield paragraph(
         "Agreement is the mean over the other views, corrected for chance: 0 is what unrelated "
-        "views show, 1 is equal. Kept is the number of leading directions used. N-noise is what "
+        f"views show, 1 is equal. Kept is the number of leading directions {kept}. N-noise is what "
         "those hold outside the consensus, C-noise (negative) what they lack of it, in "
         "directions; the cross part is what lies half in and half out.",
         "hint",
     )
+    if fused:
+        yield "<h3>How the views were put together, and why</h3>"
+        yield paragraph(words.FUSED, "hint")
+        yield listing(subject.model.fusion_.in_words())
+        yield chart(
+            "weights",
+            "Bars of the views' weights, as in the table above.",
+            70 + 34 * len(subject.views),
+            "How much each view counts in the fused graph.",
+        )
     height = 90 + 44 * len(subject.views)
     both = []
     if len(subject.views) > 1:
@@ -78,8 +90,8 @@ def _trusted_views(subject: Subject) -> Iterator[str]:
     if evidence_of(subject.model) is not None:
         yield "<h3>Directions kept, against each view’s spectrum</h3>"
         yield paragraph(
-            "Eigenvalues of each kernel, the largest set to 1. Solid line: the d directions "
-            "kept; dashed line: k, the number of clusters. A late solid line means that the "
+            "Eigenvalues of each kernel, the largest set to 1. Solid line: the directions "
+            "kept, d; dashed line: k, the number of clusters. A late solid line means that the "
             "view had to be searched deep before it met the others." + _only_some(subject),
             "hint",
         )
@@ -89,7 +101,9 @@ def _trusted_views(subject: Subject) -> Iterator[str]:
 def _trust_table(subject: Subject) -> Raw:
     model, order = subject.model, ranking(subject.model)
     lone, trust = unrelated(model), mean_agreement(model.agreement_)
-    head = ["view", *_width_head(subject), "agreement", "verdict", "kept"]
+    weights = getattr(model, "weights_", None)
+    head = ["view", *_width_head(subject), *([] if weights is None else ["weight"])]
+    head += ["agreement", "verdict", "kept"]
     head += ["N-noise", "C-noise", "cross part"]
     right = [i for i, name in enumerate(head) if name not in ("view", "verdict")]
     parts = (model.noise_.null, model.noise_.column, model.noise_.cross)
@@ -99,6 +113,7 @@ def _trust_table(subject: Subject) -> Raw:
         known = not np.isnan(trust[p])
         rows.append([
             f"{rank}. {subject.views[p]}", *_width(subject, int(p)),
+            *([] if weights is None else [f"{weights[p]:.2f}"]),
             f"{trust[p].round(2) + 0.0:.2f}" if known else "–",
             Raw(f'<span class="verdict {word}">{word}</span>' if known else "–"),
             model.dimensions_[p], *(f"{values[p]:.2f}" for values in parts),

@@ -11,6 +11,11 @@ from ..metrics import accuracy
 from ..trust import ranking, unrelated
 from .subject import Subject
 
+FUSED = (
+    "In every view each sample is linked to its neighbours, in several senses of near. Views that "
+    "the others confirm count more, views with the same neighbours share a vote, and the clusters "
+    "are those of the weighted graph."
+)
 STRONG, FAIR = 0.5, 0.25  # mean agreement that good views of one thing show, and half of it
 
 
@@ -66,13 +71,13 @@ def advice(subject: Subject, names: list[str]) -> str:
     if found is not None and found.without_unrelated is not None:
         left = found.without_unrelated
         return (
-            f"{listed(names)}: leave out and compare. The other views then keep {left.kept} "
-            f"directions instead of {left.kept_before}, and the answer is {change(left.ari)} "
-            f"(ARI {left.ari:.2f} to this one)."
+            f"{listed(names)}: leave out and compare. Without, {left.cost()}the answer is "
+            f"{change(left.ari)} (ARI {left.ari:.2f} to this one)."
         )
+    cost = "" if hasattr(subject.model, "fusion_") else " and drives up the dimensions kept of all"
     return (
-        f"{unrelated_words(names)}. A view unrelated to the others adds noise and drives up the "
-        "dimensions kept of all: leave it out and compare."
+        f"{unrelated_words(names)}. A view unrelated to the others adds noise{cost}: leave it out "
+        "and compare."
     )
 
 
@@ -103,7 +108,7 @@ def warnings(subject: Subject) -> list[str]:
 
 def _from_model(subject: Subject) -> Iterator[str]:
     model = subject.model
-    if hasattr(model, "threshold_"):
+    if hasattr(model, "threshold_") and not hasattr(model, "fusion_"):
         asked = {"k": model.n_clusters, "k-1": model.n_clusters - 1}.get(
             str(model.threshold), model.threshold
         )
@@ -131,7 +136,13 @@ def proof(subject: Subject) -> list[str]:
     if hasattr(model, "certificate_"):
         found = model.certificate_
         text = str(found)
+        fused = (
+            ["The clusters rest on the fused graph. What follows describes the views' own graphs."]
+            if hasattr(model, "fusion_")
+            else []
+        )
         lines = [
+            *fused,
             "MKC-DNM keeps as few directions of the views as it can while every pair of views "
             f"still overlaps: {found.objective} in all, over "
             f"{counted(len(subject.views), 'view')}.",

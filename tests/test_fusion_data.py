@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mkclust import MultiView, metrics, read
-from mkclust.automatic import automatic
+from mkclust import MultiView, cluster, metrics, read
 from mkclust.labels import kmeans_labels
 
 
 def accuracy(views: MultiView, k: int, classes: np.ndarray) -> float:
-    found = automatic(views, k).embedding
+    found = cluster(views, k, random_state=0).embedding_
     scores = [
         metrics.accuracy(classes, kmeans_labels(found, k, random_state=seed)) for seed in range(3)
     ]

@@ -7,14 +7,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from mkclust import MultiView, datasets, metrics
+from mkclust import MKCDNM, MultiView, cluster, datasets, metrics
 from mkclust import pooled as pooled_module
-from mkclust.automatic import Automatic, automatic
 from mkclust.errors import InputError
 from mkclust.geometry import COUNTS, Geometry, geometries, side_by_side
-from mkclust.labels import kmeans_labels
+from mkclust.graph_kernel import leading_of_graph
 from mkclust.pooled import counted_graph, neighbourhood, pooled_graph, weighed_graph
-from mkclust.rolloff import leading_of_graph, rolled_off
+from mkclust.rolloff import rolled_off
 
 
 def planted(n_views=3, n_noise_views=0, noise=1.0, n=150, k=3):
@@ -23,8 +22,12 @@ def planted(n_views=3, n_noise_views=0, noise=1.0, n=150, k=3):
     )
 
 
-def accuracy(found: Automatic, classes: np.ndarray, k: int = 3) -> float:
-    return metrics.accuracy(classes, kmeans_labels(found.embedding, k, random_state=0))
+def automatic(views: MultiView, k: int) -> MKCDNM:
+    return cluster(views, k, random_state=0)
+
+
+def accuracy(found: MKCDNM, classes: np.ndarray) -> float:
+    return metrics.accuracy(classes, found.labels_)
 
 
 def words(rng: np.random.Generator, n: int = 60) -> sp.csr_array:
@@ -148,35 +151,35 @@ class TestRollOff:
         assert graph @ vectors == pytest.approx(vectors * values, abs=1e-4)
 
 
-class TestAutomatic:
+class TestFusion:
     def test_planted_clusters_are_found_and_noise_is_left_out(self):
         views = planted(n_noise_views=2)
         found = automatic(views, 3)
         assert accuracy(found, views.labels) == 1.0
-        assert found.chosen.weights[3:].tolist() == [0.0, 0.0]
-        assert "left out, no other view confirms it" in found.in_words()[4]
+        assert found.weights_[3:].tolist() == [0.0, 0.0]
+        assert "left out, no other view confirms it" in found.fusion_.in_words()[4]
 
     def test_a_view_with_clusters_of_its_own_is_left_out(self, rng):
         views = planted(n_views=2)
         own = 9 * np.eye(3)[rng.integers(0, 3, len(views))] + rng.standard_normal((len(views), 3))
         found = automatic(MultiView([*views.views, own]), 3)
-        assert found.chosen.weights[2] == 0
+        assert found.weights_[2] == 0
         assert accuracy(found, views.labels) == 1.0
 
     def test_copies_of_a_view_share_its_vote(self):
         one, two, three = planted(noise=2.0).views
         once = automatic(MultiView([one, two, three]), 3)
         thrice = automatic(MultiView([one, two, three, one.copy(), one.copy()]), 3)
-        counted = thrice.chosen.weights[[0, 3, 4]]
+        counted = thrice.weights_[[0, 3, 4]]
         assert counted == pytest.approx(counted.mean())
-        assert once.chosen.weights[0] < counted.sum() < 1.1 * once.chosen.weights[0]
-        assert "shares its vote with view4, view5" in thrice.in_words()[1]
+        assert once.weights_[0] < counted.sum() < 1.1 * once.weights_[0]
+        assert "shares its vote with view4, view5" in thrice.fusion_.in_words()[1]
 
     def test_all_views_three_times_change_nothing(self):
         views = planted(noise=2.0)
         once = automatic(views, 3)
         thrice = automatic(MultiView([view.copy() for view in views.views * 3]), 3)
-        inner = [unit @ unit.T for unit in (once.embedding, thrice.embedding)]
+        inner = [unit @ unit.T for unit in (once.embedding_, thrice.embedding_)]
         assert inner[0] == pytest.approx(inner[1], abs=1e-8)
 
     def test_units_and_order_of_rows_do_not_matter(self, rng):
@@ -184,32 +187,32 @@ class TestAutomatic:
         order = rng.permutation(len(views))
         other = MultiView([view[order] * 1000 for view in views.views])
         first, second = automatic(views, 3), automatic(other, 3)
-        assert first.chosen.weights == pytest.approx(second.chosen.weights)
-        inner = first.embedding @ first.embedding.T
+        assert first.weights_ == pytest.approx(second.weights_)
+        inner = first.embedding_ @ first.embedding_.T
         assert inner[np.ix_(order, order)] == pytest.approx(
-            second.embedding @ second.embedding.T, abs=1e-8
+            second.embedding_ @ second.embedding_.T, abs=1e-8
         )
 
     def test_the_same_input_gives_the_same_bits(self):
         views = planted(n=950, noise=2.0)
-        assert np.array_equal(automatic(views, 3).embedding, automatic(views, 3).embedding)
+        assert np.array_equal(automatic(views, 3).embedding_, automatic(views, 3).embedding_)
 
     def test_kernels(self):
         views = planted(n_noise_views=1)
         kernels = MultiView([view @ view.T for view in views.views], kernels=True)
         found = automatic(kernels, 3)
-        assert found.families[0] == ("kernel distances", "kernel angles")
+        assert found.fusion_.families[0] == ("kernel distances", "kernel angles")
         assert accuracy(found, views.labels) == 1.0
-        assert found.chosen.weights[3] == 0
+        assert found.weights_[3] == 0
 
     def test_one_view_and_views_without_anything_in_common(self, rng):
         views = planted()
         alone = automatic(MultiView([views.views[0]]), 3)
-        assert alone.in_words()[1] == "view1: weight 1.00, the only view"
+        assert alone.fusion_.in_words()[1] == "view1: weight 1.00, the only view"
         assert accuracy(alone, views.labels) == 1.0
         strangers = automatic(MultiView([rng.standard_normal((150, 4)) for _ in range(2)]), 3)
-        assert strangers.chosen.weights == pytest.approx([0.5, 0.5], rel=0.05)
-        assert strangers.in_words()[-2].startswith("no two views agree beyond chance")
+        assert strangers.weights_ == pytest.approx([0.5, 0.5], rel=0.05)
+        assert strangers.fusion_.in_words()[-2].startswith("no two views agree beyond chance")
 
     @pytest.mark.parametrize("kernels", [False, True])
     def test_samples_that_some_views_lack(self, rng, kernels):
@@ -222,5 +225,10 @@ class TestAutomatic:
 
     def test_hardly_any_samples(self, rng):
         found = automatic(MultiView([rng.standard_normal((3, 2)) for _ in range(2)]), 2)
-        assert np.isfinite(found.embedding).all()
-        assert len(found.embedding) == 3
+        assert np.isfinite(found.embedding_).all()
+        assert sorted(np.bincount(found.labels_)) == [1, 2]
+
+    @pytest.mark.parametrize("n", [2, 5, 12])
+    def test_as_many_clusters_as_samples(self, rng, n):
+        found = automatic(MultiView([rng.standard_normal((n, 3)) for _ in range(2)]), n)
+        assert sorted(found.labels_) == list(range(n))

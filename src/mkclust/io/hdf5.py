@@ -1,0 +1,151 @@
+"""Parts of an HDF5 file, taken only once they are known to be inside it and of a bearable size.
+
+Nothing is followed out of the file: links other than hard ones, external storage and virtual
+datasets are refused, and so are filters that would load a plugin.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import h5py
+from h5py import h5t
+
+from ..errors import FileFormatError
+from .guard import Limits
+
+ADVICE = "it may be damaged; write it again"
+DEFLATE, SHUFFLE, CHECKSUM, LZF = 1, 2, 3, 32000
+GROWTH = {DEFLATE: 1032, LZF: 88}  # the most that a byte may unpack to
+PLAIN = {h5t.INTEGER, h5t.FLOAT, h5t.STRING, h5t.REFERENCE, h5t.ENUM}
+STEP = 1 << 16
+SEARCHED = 1 << 30  # bytes: larger files are not searched for heaps, which takes a second for each
+HEAP = b"GCOL\x01"  # how a heap starts
+ENTRY, SMALLEST_HEAP = 16, 4096  # bytes; HDF5 refuses smaller heaps itself
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """The file, once its heaps are known to have an end."""
+    with h5py.File(path, "r") as file:
+        if file.id.get_create_plist().get_sizes() != (8, 8):
+            raise FileFormatError(f"it has addresses of an unusual size: {ADVICE}")
+        if path.stat().st_size <= SEARCHED:
+            with path.open("rb") as raw:
+                _check_heaps(raw)
+        yield file
+
+
+def _check_heaps(file: IO[bytes]) -> None:
+    """Texts lie in heaps, as entries that follow each other; HDF5 waits forever at an empty one."""
+    start, rest = 0, b""
+    while block := file.read(STEP):
+        text = rest + block
+        place = text.find(HEAP)
+        while place >= 0:
+            _check_heap(file, start - len(rest) + place)
+            place = text.find(HEAP, place + 1)
+        start, rest = start + len(block), text[1 - len(HEAP) :]
+        file.seek(start)
+
+
+def _check_heap(file: IO[bytes], start: int) -> None:
+    """The same bytes in the middle of numbers have no size that makes sense, and are passed by."""
+    file.seek(start + 8)
+    size = int.from_bytes(file.read(8), "little")
+    if not SMALLEST_HEAP <= size <= file.seek(0, 2) - start:
+        return
+    file.seek(start + 16)
+    heap, place = file.read(size - 16), 0
+    while place + ENTRY <= len(heap):
+        number = int.from_bytes(heap[place : place + 2], "little")
+        length = int.from_bytes(heap[place + 8 : place + 16], "little")
+        # the free space at the end has no number, and its length includes its own entry
+        step = ENTRY + length + -length % 8 if number else length
+        if step < ENTRY or place + step > len(heap):
+            raise FileFormatError(f"a heap of texts is broken: {ADVICE}")
+        place += step
+
+
+def group(thing: Any, what: str) -> Any:
+    """A group; a dataset can be asked for its members too, and would be read to its end."""
+    if not isinstance(thing, h5py.Group):
+        raise FileFormatError(f"{what} is not a group but a {type(thing).__name__}: {ADVICE}")
+    return thing
+
+
+def member(inside: Any, name: str) -> Any:
+    link = group(inside, f"what should hold {name}").get(name, getlink=True)
+    if not isinstance(link, h5py.HardLink):
+        raise FileFormatError(f"{name} is a {type(link).__name__}, which is not followed")
+    return inside[name]
+
+
+def attribute(thing: Any, name: str) -> Any:
+    if name not in thing.attrs:
+        return None
+    stored = thing.attrs.get_id(name)
+    if stored.get_storage_size() > 4096:
+        raise FileFormatError(f"the attribute {name} is too long: {ADVICE}")
+    _check_type(stored, f"the attribute {name}")
+    value = thing.attrs[name]
+    return value.decode("latin1") if isinstance(value, bytes) else value
+
+
+def sound(dataset: Any, limits: Limits) -> Any:
+    """A dataset whose values are stored in this file, in chunks that may be read."""
+    if not isinstance(dataset, h5py.Dataset) or dataset.shape is None:
+        raise FileFormatError(f"an array is missing where one is expected: {ADVICE}")
+    if dataset.external or dataset.is_virtual:
+        raise FileFormatError(f"{dataset.name} is stored in other files, which are not followed")
+    _check_type(dataset.id, str(dataset.name))
+    chunk = prod(dataset.chunks or (0,)) * dataset.dtype.itemsize
+    whole = prod(dataset.shape) * dataset.dtype.itemsize
+    limits.allow("bytes", max(whole, chunk), str(dataset.name))
+    if dataset.chunks:
+        _check_chunks(dataset, chunk, limits)
+    return dataset
+
+
+def _check_type(stored: Any, what: str) -> None:
+    """Numbers, texts and references: lists inside of items crash h5py where they are damaged."""
+    if stored.get_type().get_class() not in PLAIN:
+        raise FileFormatError(f"{what} holds neither numbers nor texts: {ADVICE}")
+
+
+def _check_chunks(dataset: Any, size: int, limits: Limits) -> None:
+    """HDF5 unpacks a chunk to its end, however much more that is than the chunk should hold."""
+    creation = dataset.id.get_create_plist()
+    filters = [creation.get_filter(number)[0] for number in range(creation.get_nfilters())]
+    if not {*filters} <= {DEFLATE, SHUFFLE, CHECKSUM, LZF}:
+        raise FileFormatError(f"{dataset.name} is compressed in a way that needs a plugin")
+    packing = [code for code in filters if code in GROWTH]
+    if len(packing) > 1:
+        raise FileFormatError(f"{dataset.name} is compressed several times: {ADVICE}")
+    stored: list[Any] = []
+    dataset.id.chunk_iter(stored.append)
+    growth = GROWTH[packing[0]] if packing else 1
+    for chunk in stored:
+        if chunk.size * growth > max(limits.max_bytes, size):
+            _check_chunk(dataset, chunk, size, packing)
+
+
+def _check_chunk(dataset: Any, chunk: Any, size: int, packing: list[int]) -> None:
+    """Unpack a chunk that could be too large, a step at a time and without keeping any of it."""
+    _, data = dataset.id.read_direct_chunk(chunk.chunk_offset)
+    unpacked = len(data)
+    if packing == [DEFLATE]:
+        stream, unpacked = zlib.decompressobj(), 0
+        while data and not stream.eof and unpacked <= size:
+            unpacked += len(stream.decompress(data, STEP))
+            data = stream.unconsumed_tail
+    if unpacked > size or packing == [LZF]:
+        raise FileFormatError(
+            f"a chunk of {dataset.name} unpacks to more than the {size:,} bytes it should hold: "
+            f"{ADVICE}"
+        )

@@ -1,0 +1,118 @@
+"""Any finite input ends in a result or an error of ours; what once did not, by name.
+
+`benchmarks/any_input.py` runs ten thousand such problems through every method.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mkclust import METHODS, MKCDNM
+from mkclust.datasets import make_views
+from mkclust.eigen import eigenpairs, eigenvalues
+from mkclust.errors import InputError
+from mkclust.kernels import KERNELS
+from problems import ALL, RESULT, Problem, outcome, problem
+
+FIRST = 1_000_000  # problems the long run does not have
+EACH = dict.fromkeys(ALL, 30) | {"swmc": 12, "cagl": 12}  # these two take ten times as long
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_generated_problems_end_well(name):
+    first = FIRST + 100 * ALL.index(name)
+    found = {seed: outcome(name, problem(seed)) for seed in range(first, first + EACH[name])}
+    assert {seed: end for seed, end in found.items() if not end.expected} == {}
+    assert sum(end.kind == RESULT for end in found.values()) > len(found) / 4  # not all are refused
+
+
+def ends(name, views, k, **settings):
+    """How a method ends on views given here."""
+    n = views[0].shape[0]
+    return outcome(name, Problem(0, views, n, k, {"n_init": 2, **settings}))
+
+
+@pytest.mark.parametrize("n", [15, 27, 28])
+@pytest.mark.parametrize("name", METHODS)
+def test_kernels_whose_eigenvalues_are_all_the_same(name, n):
+    found = ends(name, [np.eye(n), np.eye(n)], 3, kernel="precomputed")
+    assert found.kind == RESULT, found.message
+
+
+def test_eigenpairs_where_the_quick_solver_gives_none():
+    for n in range(2, 40):
+        for A in (np.eye(n), np.eye(n) - 1 / n, np.ones((n, n))):
+            for low, high in ((0, 0), (n - 1, n - 1), (0, n - 1), (n // 2, n - 1)):
+                values, V = eigenpairs(A, low, high)
+                assert values.shape == (high - low + 1,) and V.shape == (n, high - low + 1)
+                np.testing.assert_allclose(V.T @ V, np.eye(high - low + 1), atol=1e-12)
+                np.testing.assert_allclose(A @ V, V * values, atol=1e-11)
+                np.testing.assert_allclose(eigenvalues(A, low, high), values, atol=1e-11)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear", "cosine", "rbf", "knn", "self-tuning"])
+def test_a_sparse_view_of_the_smallest_numbers_there_are(kernel):
+    X = np.random.default_rng(0).integers(0, 900, (12, 4)).astype(float)
+    views = [X, sp.csr_array(X * 5e-324)]
+    found = ends("akkm", views, 2, kernel=kernel)
+    assert found.kind == RESULT, found.message
+    model = MKCDNM(2, kernel=kernel, random_state=0).fit(views)
+    dense = MKCDNM(2, kernel=kernel, random_state=0).fit([X, X])
+    np.testing.assert_array_equal(model.labels_, dense.labels_)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("scale", [1e40, 1e-40])
+def test_kernels_left_at_the_end_of_the_range(name, scale):
+    views = [view * scale for view in make_views(20, 2, 2, random_state=0).views]
+    settings = {"kernel": "polynomial", "kernel_params": {"coef0": 0.0}}
+    found = ends(name, views, 2, center=True, normalize=False, **settings)
+    assert found.kind == RESULT, found.message
+
+
+def test_a_kernel_brought_into_range_places_the_fitted_samples_where_they_are():
+    views = [view * 1e40 for view in make_views(30, 2, 2, random_state=0).views]
+    settings = {"kernel": "polynomial", "kernel_params": {"coef0": 0.0}, "normalize": False}
+    model = MKCDNM(2, random_state=0, **settings).fit(views)
+    np.testing.assert_allclose(model.transform(views), model.embedding_, atol=1e-8)
+
+
+def test_a_kernel_that_rounding_makes_indefinite_gets_a_code():
+    near = 1e42 * (1 + np.random.default_rng(1).integers(0, 3, (14, 4)) * 2e-16)
+    near[0] = -near[0]
+    assert ends("cagl", [near], 1, kernel="rbf", kernel_params={"gamma": 0.01}).kind == RESULT
+
+
+@pytest.mark.parametrize("kernel", ["knn", "gaussian"])
+def test_few_samples_in_explicit_features(kernel):
+    views = [np.random.default_rng(p).standard_normal((6, 4)) for p in range(2)]
+    model = MKCDNM(4, kernel=kernel, approximation="nystroem", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", UserWarning)
+        assert sorted(set(model.fit(views).labels_)) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("scale", "word"), [(1e300, "large"), (1e-300, "small")])
+def test_explicit_features_of_numbers_that_have_no_square(scale, word):
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = MKCDNM(2, kernel="gaussian", approximation="nystroem", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(InputError, match=f"view2.*too {word} to square"):
+            model.fit([X, X * scale])
+
+
+def test_explicit_features_of_a_power_too_large_for_a_number():
+    X = 1e10 * np.random.default_rng(0).standard_normal((40, 3))
+    settings = {"kernel": "polynomial", "kernel_params": {"degree": 20}}
+    model = MKCDNM(2, approximation="nystroem", random_state=0, **settings)
+    with pytest.raises(InputError, match=r"view2.*degree 20.*too large"):
+        model.fit([X / 1e10, X])
+
+
+def test_every_kernel_is_among_the_problems():
+    drawn = {problem(seed).settings.get("kernel", "default") for seed in range(300)}
+    assert drawn == {"default", "precomputed", *KERNELS}

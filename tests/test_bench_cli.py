@@ -1,0 +1,148 @@
+"""mkclust bench on the command line: what it prints and writes, and how it says how far it is."""
+
+import csv
+import io
+import sys
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from mkclust.bench import display
+from mkclust.bench.display import following
+from mkclust.bench.registry import registered
+from mkclust.bench.suite import suites
+
+SUITE = """
+title = "quick"
+datasets = ["planted", "BBCSport"]
+methods = ["concat-kmeans", "best-view"]
+time_limit = 600
+memory_limit = 4
+
+[protocol]
+runs = 2
+"""
+
+
+@pytest.fixture(name="bench")
+def _bench(run, tmp_path, monkeypatch):
+    """mkclust bench inside an empty folder with a suite in it, and no data."""
+    monkeypatch.delenv("MKCLUST_DATA", raising=False)
+    (tmp_path / "quick.toml").write_text(SUITE)
+    return lambda *arguments: run("bench", *arguments)
+
+
+def test_a_suite_is_run_and_its_results_are_shown_and_exported(bench, tmp_path, monkeypatch):
+    where = ("--store", "kept.db")
+    code, _, err = bench("run", "quick.toml", *where, "--methods", " concat-kmeans ,")
+    assert code == 0, err
+    assert "skipped: BBCSport is absent: put" in err
+    assert "1 done, in kept.db" in " ".join(err.split())
+    code, out, _ = bench("table", "quick", *where, "--format", "csv")
+    assert code == 0
+    assert "planted" in out
+    code, out, _ = bench("export", "rows.csv", *where)
+    assert (code, out) == (0, "1 rows written to rows.csv\n")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "rows.csv").read_text())))
+    assert [row["method"] for row in rows] == ["concat-kmeans"]
+    code, _, err = bench("export", "rows.txt", *where)
+    assert code != 0
+    assert "results are written as .csv or .parquet, not 'rows.txt'" in " ".join(err.split())
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    code, _, err = bench("export", "rows.parquet", *where)
+    assert code != 0
+    assert "pip install" in err
+    assert not (tmp_path / "rows.parquet").exists()
+    # All of it is done: the same command again has nothing to start, and says what there is.
+    code, _, err = bench("run", "quick.toml", *where, "--methods", "concat-kmeans", "--quiet")
+    assert code == 0
+    assert err == ""
+
+
+def test_what_is_asked_for_must_be_there(bench, tmp_path):
+    code, _, err = bench("table", "quick")
+    assert code != 0
+    assert "run a suite first, or say where with --store" in " ".join(err.split())
+    code, _, err = bench("figure", "ranks")
+    assert code != 0
+    assert "first: mkclust bench run leaderboard" in " ".join(err.split())
+    code, _, err = bench("run", "quick.toml", "--data", tmp_path / "nowhere")
+    assert code != 0
+    assert "is not a folder" in " ".join(err.split())
+    code, _, err = bench("run", "quick.toml", "--methods", "concat-kmeans", "--time-limit", "0")
+    assert code != 0
+    assert "limits must be above 0" in err
+    bench("run", "quick.toml", "--methods", "concat-kmeans", "--store", "kept.db", "-q")
+    code, _, err = bench("table", "other", "--store", "kept.db")
+    assert code != 0
+    assert "has no results of other: mkclust bench run other" in " ".join(err.split())
+
+
+def test_the_list_names_every_suite_and_every_data_set(bench, tmp_path):
+    (tmp_path / "mine.npz").write_bytes(b"")
+    code, out, _ = bench("list", "--data", tmp_path)
+    assert code == 0
+    for name in (*suites(), *registered()):
+        assert name in out
+    assert "also in the folder, to be run by its name: mine" in out
+
+
+# ---------------------------------------------------------------- how far it is
+
+
+def runner_at(done, total, finished=0, method="hmkc"):
+    """A run with one worker, as far as its display can see."""
+    units = [SimpleNamespace(method=method, dataset="Mfeat")]
+    counts = {"": total - done, "done": done}
+    return SimpleNamespace(
+        store=SimpleNamespace(counts=lambda: counts),
+        jobs=[SimpleNamespace(units=units), SimpleNamespace(units=[])],
+        finished=finished,
+    )
+
+
+@pytest.fixture(name="clock")
+def _clock(monkeypatch):
+    """A clock that stands still until told."""
+    now = SimpleNamespace(time=100.0)
+    monkeypatch.setattr(display.time, "monotonic", lambda: now.time)
+    return now
+
+
+def test_without_a_terminal_a_line_now_and_then_and_one_at_the_end(clock):
+    said = io.StringIO()
+    with following(Console(file=said, force_terminal=False)) as report:
+        report(runner_at(1, 9, finished=1))
+        assert said.getvalue() == ""  # half a minute has not passed
+        clock.time += display.EVERY
+        report(runner_at(3, 9, finished=3))
+        report(runner_at(4, 9, finished=4))
+        report(runner_at(9, 9, finished=9))
+    lines = [line.strip() for line in said.getvalue().splitlines()]
+    assert lines == ["3/9 units  hmkc on Mfeat; about 60 s left", "9/9 units"]
+
+
+@pytest.mark.parametrize(
+    ("finished", "passed", "words"),
+    [(0, 10.0, ""), (2, 20.0, "about 80 s left"), (2, 60.0, "about 4 min left")],
+)
+def test_time_left_is_the_pace_so_far(clock, finished, passed, words):
+    told = display._Clock()
+    clock.time += passed
+    assert told.left(runner_at(finished, 10, finished), units=8) == words
+
+
+def test_on_a_terminal_there_is_a_bar():
+    said = io.StringIO()
+    with following(Console(file=said, force_terminal=True, width=100)) as report:
+        report(runner_at(2, 8, finished=2))
+    assert "2/8" in said.getvalue()
+    assert "hmkc on Mfeat" in said.getvalue()
+
+
+def test_quiet_is_quiet():
+    said = io.StringIO()
+    with following(Console(file=said), quiet=True) as report:
+        report(runner_at(8, 8))
+    assert said.getvalue() == ""

@@ -1,0 +1,41 @@
+"""What may fool a Krylov space: repeated eigenvalues, and remainders that are mostly rounding."""
+
+import numpy as np
+import pytest
+
+from mkclust.krylov import WIDTH, KrylovSpace
+
+N = 600  # a space may fill half of it
+
+
+def values_of(copies, floor):
+    """A value `copies` times over, two more, and the rest at a floor."""
+    values = floor * np.linspace(1, 0.5, N)
+    values[:copies] = 3.0
+    values[copies : copies + 2] = 2.0, 1.5
+    return values
+
+
+@pytest.mark.parametrize("floor", [0.3, 0.1, 0.03])
+@pytest.mark.parametrize("extra", [1, 3])
+def test_more_copies_than_random_columns_are_all_found(floor, extra):
+    """Eight columns show eight copies at most, and everything shown may have converged."""
+    values = values_of(WIDTH + extra, floor)
+    found, vectors = KrylovSpace(N).pairs(np.diag(values), WIDTH + extra + 1)
+    np.testing.assert_allclose(found, values[: WIDTH + extra + 1], atol=1e-11)
+    # All copies together are the span of the first unit vectors, and no other.
+    inside = np.linalg.norm(vectors[: WIDTH + extra, : WIDTH + extra], axis=0)
+    np.testing.assert_allclose(inside, 1, atol=1e-11)
+
+
+@pytest.mark.parametrize("floor", [1e-6, 1e-7, 1e-8, 1e-9])
+def test_what_is_left_of_a_small_remainder_is_orthogonal_all_the_same(floor):
+    """Once the large directions are taken off, a block is as small as the floor says, and the
+    rounding of what was taken off is as large as eps over the floor of it.
+    """
+    values = values_of(9, floor)
+    K = np.diag(values)
+    found, vectors = KrylovSpace(N).pairs(K, 11)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(11), atol=1e-12)
+    np.testing.assert_allclose(K @ vectors, vectors * found, atol=1e-12)
+    np.testing.assert_allclose(found, values[:11], atol=1e-12)

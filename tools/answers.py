@@ -1,0 +1,60 @@
+"""What every method answers on the bundled digits: ``python tools/answers.py`` records it anew.
+
+tests/test_recorded_answers.py compares with the record, under the oldest and the newest versions of
+numpy, scipy and scikit-learn alike. Record anew only where an answer was meant to change.
+"""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mkclust import METHODS, MultiView, datasets
+from mkclust.errors import MkclustWarning
+
+RECORD = Path(__file__).resolve().parent.parent / "tests" / "data" / "answers.json"
+SOLVERS = ("authors", "paper", "exact")
+QUESTIONS = {name: {"method": name} for name in METHODS if name != "mkc-dnm"} | {
+    f"mkc-dnm {solver}": {"method": "mkc-dnm", "solver": solver} for solver in SOLVERS
+}
+
+
+def digits() -> MultiView:
+    """Every eighth of the bundled digits: 250 samples, six views, ten classes."""
+    return datasets.load_mfeat()[::8]
+
+
+def fitted(question: str, views: Any) -> Any:
+    """The model of one question, with seed 0 and Gaussian kernels."""
+    settings = dict(QUESTIONS[question])
+    method = METHODS[settings.pop("method")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MkclustWarning)  # caps on iterations, as published
+        return method(10, kernel="gaussian", random_state=0, **settings).fit(views)
+
+
+def answer(question: str, views: Any) -> dict[str, Any]:
+    """Clusters numbered as they appear, a letter for each sample; d where there is one."""
+    model = fitted(question, views)
+    found: dict[str, Any] = {"clusters": as_text(model.labels_)}
+    if hasattr(model, "dimensions_"):
+        found["dimensions"] = model.dimensions_.tolist()
+    return found
+
+
+def as_text(labels: np.ndarray) -> str:
+    """Labels as letters, the first cluster to appear being a.
+
+    >>> as_text(np.array([2, 0, 2, 1]))
+    'abac'
+    """
+    numbers: dict[int, int] = {}
+    return "".join(chr(ord("a") + numbers.setdefault(y, len(numbers))) for y in labels.tolist())
+
+
+if __name__ == "__main__":
+    answers = {question: answer(question, digits()) for question in QUESTIONS}
+    RECORD.write_text(json.dumps(answers, indent=1) + "\n", encoding="utf-8")
+    print(f"Written: {RECORD.name}, {len(answers)} answers")

@@ -1,0 +1,90 @@
+"""Licences of everything mkclust brings along, and known vulnerabilities where pip-audit finds any.
+
+Followed from the requirements of the installed package, extras included; a licence that is not on
+the list of permissive ones is an error, and so is a package that does not state its licence.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+
+EXTRAS = ("pandas", "parquet", "plot", "dask", "zarr", "neighbors", "omics")  # what users install
+# MPL-2.0 among them: its copyleft ends at its own files.
+PERMISSIVE = (
+    "0bsd", "apache", "bsd", "cc0", "historical permission notice", "hpnd", "isc", "mit",
+    "mpl-2.0", "mozilla public license 2.0", "psf", "python software foundation", "unlicense",
+    "zlib",
+)  # fmt: skip
+OWN_WORDS = {"matplotlib": "PSF-like, matplotlib's own"}  # text of its own where a name would be
+
+
+def required() -> dict[str, Distribution]:
+    """Every installed package that mkclust or one of its extras needs, directly or not."""
+    found: dict[str, Distribution] = {}
+    waiting = [("mkclust", EXTRAS)]
+    while waiting:
+        name, extras = waiting.pop()
+        try:
+            package = distribution(name)
+        except PackageNotFoundError:
+            continue  # an extra that is not installed, or meant for another system
+        if found.setdefault(_plain(name), package) is package:
+            waiting += [n for n in _needs(package, extras) if _plain(n[0]) not in found]
+    del found["mkclust"]
+    return dict(sorted(found.items()))
+
+
+def _needs(package: Distribution, extras: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for requirement in package.requires or []:
+        wanted = re.findall(r"extra\s*==\s*['\"]([\w.-]+)['\"]", requirement)
+        if not wanted or set(wanted) & set(extras):
+            head = re.match(r"([\w.-]+)(?:\[([\w,]+)\])?", requirement)
+            assert head is not None, requirement
+            yield head[1], tuple((head[2] or "").split(","))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def licence(package: Distribution) -> str:
+    """What a package says of itself: an SPDX expression, its classifiers, or a short text."""
+    told = package.metadata
+    classified = [c for c in told.get_all("Classifier", []) if c.startswith("License ::")]
+    words = [c.rsplit(" :: ", 1)[1] for c in classified]
+    stated = told.get("License-Expression") or ", ".join(words) or told.get("License") or ""
+    return OWN_WORDS.get(_plain(told["Name"]), stated.strip().split("\n")[0])
+
+
+def permissive(text: str) -> bool:
+    """Whether every part of a licence expression, or one of its alternatives, is on the list."""
+    alternatives = re.split(r"\bOR\b", text)
+    return any(
+        all(
+            any(known in part.lower() for known in PERMISSIVE) for part in re.split(r"\bAND\b", way)
+        )
+        for way in alternatives
+    )
+
+
+def main() -> None:
+    """List the licences, then ask pip-audit; fail on either."""
+    found = {name: (p.version, licence(p)) for name, p in required().items()}
+    for name, (version, text) in found.items():
+        print(f"{name} {version}: {text}")
+    doubtful = [name for name, (_, text) in found.items() if not permissive(text)]
+    if doubtful:
+        raise SystemExit(f"not known to be permissive: {', '.join(doubtful)}")
+    wanted = "\n".join(f"{name}=={version}" for name, (version, _) in found.items())
+    audit = [sys.executable, "-m", "pip_audit", "--strict", "--no-deps", "--disable-pip"]
+    sys.exit(
+        subprocess.run(
+            [*audit, "-r", "/dev/stdin"], input=wanted, text=True, check=False
+        ).returncode
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""A user's program, for mypy --strict against the installed package: its types are found and used.
+
+The lines to be refused carry an ignore; were the package untyped, mypy would call it unused.
+"""
+
+import numpy as np
+
+import mkclust
+from mkclust.errors import InputError
+from mkclust.verify import Verification
+
+views = mkclust.datasets.make_views(60, n_clusters=3, random_state=0)
+model: mkclust.MKCDNM = mkclust.cluster(views, 3, random_state=0)
+labels: np.ndarray = model.predict(views)
+verdict: Verification = model.verify(views)
+accuracy: float = mkclust.metrics.accuracy(views.labels, labels)
+kept: int = model.stability(views).flips[0].cluster if not verdict.holds else 0
+best: int = mkclust.choose_k(views, (2, 4)).k
+try:
+    mkclust.read("no.such.file", transpose=True)
+except InputError as error:
+    print(error.args)
+
+mkclust.cluster(views, "three")  # type: ignore[arg-type]
+mkclust.metrics.accuracy(views.labels)  # type: ignore[call-arg]
