@@ -1,6 +1,7 @@
 """Is a noise view found, and is a genuine one spared? On every benchmark set of several views.
 
-    MKCLUST_DATA=... python benchmarks/noise_views.py [--rows 2000] [--seeds 3] [--fits 700]
+    MKCLUST_DATA=... python benchmarks/noise_views.py [--recipe published] [--rows 2000]
+                                                      [--seeds 3] [--fits 700]
                                                       [--only NAME ...] [--out FILE]
 
 To each set one view unrelated to all others is added: Gaussian noise, a genuine view with its
@@ -21,7 +22,8 @@ import scipy.sparse as sp
 from sets import SETS, load, short
 
 from mkclust import MKCDNM, MultiView, metrics
-from mkclust.kernels import KernelBank, KernelRecipe, gaussian
+from mkclust.dual_noise import RECIPES, with_recipe
+from mkclust.kernels import KernelBank, gaussian
 from mkclust.labels import kmeans_labels
 from mkclust.spectrum import Spectra
 from mkclust.trust import chance_of_relation, lone_views
@@ -42,10 +44,10 @@ def noise_view(views: MultiView, kind: str, seed: int) -> np.ndarray | sp.csr_ar
     return gaussian(table) if views.kernels else table
 
 
-def heads_of(views: MultiView, k: int) -> list[np.ndarray]:
+def heads_of(views: MultiView, k: int, recipe: str) -> list[np.ndarray]:
     """The 2k leading directions of every view, as MKC-DNM takes them."""
-    kernel = "precomputed" if views.kernels else "gaussian"
-    bank = KernelBank(views, KernelRecipe(kernel, indefinite="shift"))
+    model = MKCDNM(k, **with_recipe(recipe, {"indefinite": "shift"}))
+    bank = KernelBank(views, model._recipe(views))
     spectra = Spectra(bank, bank.names)
     spectra.grow(2 * k)
     return [spectrum.vectors for spectrum in spectra]
@@ -57,12 +59,12 @@ def related_by(heads: list[np.ndarray], k: int, p: int) -> float:
     return float(np.nanmin(chances) * np.sum(~np.isnan(chances)))
 
 
-def measured(name: str, rows: int, seeds: int, fits: int) -> dict[str, object] | None:
+def measured(name: str, recipe: str, rows: int, seeds: int, fits: int) -> dict[str, object] | None:
     views = load(name, rows)
     if views.n_views < 2:
         return None
     k = len(set(views.labels.tolist()))
-    heads = heads_of(views, k)
+    heads = heads_of(views, k, recipe)
     flagged = lone_views(chance_of_relation(heads, k))
     genuine = [
         {
@@ -75,23 +77,23 @@ def measured(name: str, rows: int, seeds: int, fits: int) -> dict[str, object] |
     for kind in KINDS:
         for seed in range(seeds):
             extra = MultiView([noise_view(views, kind, seed)], kernels=views.kernels)
-            all_heads = [*heads, *heads_of(extra, k)]
+            all_heads = [*heads, *heads_of(extra, k, recipe)]
             lone = lone_views(chance_of_relation(all_heads, k))
             added.append({
                 "kind": kind, "seed": seed, "found": len(heads) in lone,
                 "chance": related_by(all_heads, k, len(heads)),
                 "others": [views.names[p] for p in lone if p < len(heads)],
-                "fit": fitted(views, kind, k) if seed == 0 and len(views) <= fits else None,
+                "fit": fitted(views, kind, k, recipe) if seed == 0 and len(views) <= fits else None,
             })  # fmt: skip
     return {"set": name, "n": len(views), "k": k, "genuine": genuine, "added": added}
 
 
-def fitted(views: MultiView, kind: str, k: int) -> dict[str, object]:
+def fitted(views: MultiView, kind: str, k: int, recipe: str) -> dict[str, object]:
     """What whole fits say: the views they flag, and the sum of dimensions with and without."""
     extra = noise_view(views, kind, 0)
     mixed = dict(zip(views.names, views.views, strict=True)) | {"noise": extra}
     mixed_views = MultiView(mixed, kernels=views.kernels)
-    settings = {"random_state": 0, "n_init": 1, "indefinite": "shift"}
+    settings = with_recipe(recipe, {"random_state": 0, "n_init": 1, "indefinite": "shift"})
     with_noise = MKCDNM(k, **settings).fit(mixed_views)
     without = MKCDNM(k, **settings).fit(views)
     return {
@@ -141,20 +143,22 @@ def table(rows: list[dict]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--recipe", choices=RECIPES, default="published")
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--fits", type=int, default=700)
     parser.add_argument("--only", nargs="*", default=SETS)
-    parser.add_argument("--out", type=Path, default=Path("noise_views.jsonl"))
+    parser.add_argument("--out", type=Path, help="noise_views-RECIPE.jsonl")
     given = parser.parse_args()
-    kept = given.out.read_text().splitlines() if given.out.exists() else []
+    out = given.out or Path(f"noise_views-{given.recipe}.jsonl")
+    kept = out.read_text().splitlines() if out.exists() else []
     rows = {row["set"]: row for row in map(json.loads, kept)}
     warnings.simplefilter("ignore")
     for name in given.only:
-        row = rows.get(name) or measured(name, given.rows, given.seeds, given.fits)
+        row = rows.get(name) or measured(name, given.recipe, given.rows, given.seeds, given.fits)
         if row is not None and name not in rows:
             rows[name] = row
-            with given.out.open("a") as file:
+            with out.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             print(name, flush=True)
     print(table([rows[name] for name in SETS if name in rows]))
