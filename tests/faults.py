@@ -19,6 +19,28 @@ NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000
 PRIVATE, READ_ONLY, REMOUNT = 0x44000, 1, 32
 
 
+class Clock:
+    """Seconds that passed, but for those in which the machine let nobody run, or not us.
+
+    Whoever asks to sleep five milliseconds and wakes later was kept waiting by others' work: that
+    is no time of the command that is waited for.
+    """
+
+    NAP = 0.005
+
+    def __init__(self):
+        self._began, self._late = time.monotonic(), 0.0
+
+    def nap(self):
+        asleep = time.monotonic()
+        time.sleep(self.NAP)
+        self._late += max(0.0, time.monotonic() - asleep - 2 * self.NAP)
+
+    @property
+    def seconds(self):
+        return time.monotonic() - self._began - self._late
+
+
 class Command:
     """`mkclust` with arguments, in a process of its own; `before` runs there first."""
 
@@ -51,15 +73,15 @@ class Command:
 
     def end(self, number=None, patience=60.0):
         """Signal it, if a signal is given; exit code, what it said, seconds it took."""
-        began = time.monotonic()
+        clock = Clock()
         if number is not None:
             os.kill(self.pid, number)
-        while time.monotonic() < began + patience:
+        while clock.seconds < patience:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 code = os.waitstatus_to_exitcode(status)
-                return code, self.said.read_text(), time.monotonic() - began
-            time.sleep(0.005)
+                return code, self.said.read_text(), clock.seconds
+            clock.nap()
         os.kill(self.pid, signal.SIGKILL)
         raise AssertionError(f"still there after {patience} s")
 
@@ -78,10 +100,10 @@ class Command:
 
 
 def wait_for(condition, seconds=30.0):
-    end = time.monotonic() + seconds
+    clock = Clock()
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
+        assert clock.seconds < seconds, "waited in vain"
+        clock.nap()
 
 
 def leftovers(folder):
