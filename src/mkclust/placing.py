@@ -20,7 +20,7 @@ from .geometry import Geometry, geometries
 from .kernels import KernelBank
 from .known_rows import KnownRows
 from .pooled import SCALE_AT
-from .projection import ROWS_AT_ONCE, Embedder, NewRows
+from .projection import ROWS_AT_ONCE, Embedder, NewRows, OfViews
 from .scaling import squared_norms
 
 Distances = Callable[[Any, np.ndarray | None], list[np.ndarray]]
@@ -72,7 +72,7 @@ class FusedView:
 
 
 @dataclass(frozen=True)
-class FusedProjection:
+class FusedProjection(OfViews):
     """The map of a model fitted on pooled graphs: the fitted rows and their embedding (n, D)."""
 
     views: tuple[FusedView, ...]
@@ -80,21 +80,8 @@ class FusedProjection:
     n_neighbors: int
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(view.name for view in self.views)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        return tuple(view.width for view in self.views)
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """Views that were kernels already."""
-        return tuple(view.name for view in self.views if view.view is None)
-
-    @property
-    def kernels(self) -> bool:
-        return self.given == self.names
+    def parts(self) -> tuple[FusedView, ...]:
+        return self.views
 
     @property
     def height(self) -> int:

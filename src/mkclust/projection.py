@@ -12,6 +12,7 @@ over the views the sample has. A fitted sample gets its own row of H* back.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -127,29 +128,42 @@ class ViewMap:
             )
 
 
+class OfViews(ABC):
+    """What a map knows of the views it was fitted on: its `parts`, one for each."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Any, ...]:
+        """With `name` and `width`, and the fitted rows in `view`, None of a given kernel."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(view.name for view in self.parts)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(view.width for view in self.parts)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Views that were kernels already."""
+        return tuple(view.name for view in self.parts if view.view is None)
+
+    @property
+    def kernels(self) -> bool:
+        return self.given == self.names
+
+
 @dataclass(frozen=True)
-class Projection:
+class Projection(OfViews):
     """The map of a model fitted on kernels: the fitted rows, and n x k numbers per view."""
 
     maps: tuple[ViewMap, ...]
     params: Mapping[str, Any]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(view.name for view in self.maps)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        return tuple(view.width for view in self.maps)
-
-    @property
-    def given(self) -> tuple[str, ...]:
-        """Views that were kernels already."""
-        return tuple(view.name for view in self.maps if view.view is None)
-
-    @property
-    def kernels(self) -> bool:
-        return self.given == self.names
+    def parts(self) -> tuple[ViewMap, ...]:
+        return self.maps
 
     @property
     def height(self) -> int:
