@@ -14,6 +14,7 @@ from mkclust.datasets import make_views
 from mkclust.eigen import eigenpairs, eigenvalues
 from mkclust.errors import InputError
 from mkclust.kernels import KERNELS
+from mkclust.neighbours import sparse_neighbour_graph
 from problems import ALL, RESULT, Problem, outcome, problem
 
 FIRST = 1_000_000  # problems the long run does not have
@@ -116,3 +117,25 @@ def test_explicit_features_of_a_power_too_large_for_a_number():
 def test_every_kernel_is_among_the_problems():
     drawn = {problem(seed).settings.get("kernel", "default") for seed in range(300)}
     assert drawn == {"default", "precomputed", *KERNELS}
+
+
+def test_kernels_beyond_single_precision_are_brought_into_its_range():
+    """Problem 1917: 1e42 is finite in double precision and infinite in single."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 4)) + 6 * np.eye(2, 4)[np.arange(20) % 2]
+    settings = {"kernel": "precomputed", "normalize": False, "random_state": 0}
+    plain, large = (
+        MKCDNM(2, precision="single", **settings).fit([X @ X.T * scale] * 2).labels_
+        for scale in (1.0, 1e42)
+    )
+    np.testing.assert_array_equal(plain, large)
+
+
+def test_neighbours_of_rows_beyond_single_precision():
+    """Problem 5667: the index of a large graph is in single precision."""
+    pytest.importorskip("usearch")
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    plain, large = (
+        sparse_neighbour_graph(X * scale, 5, "euclidean").toarray() for scale in (1.0, 1e45)
+    )
+    np.testing.assert_allclose(plain, large)

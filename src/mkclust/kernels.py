@@ -115,6 +115,11 @@ class KernelRecipe:
     def dtype(self) -> Any:
         return np.float32 if self.single else np.float64
 
+    @property
+    def span(self) -> float:
+        """Entries up to this, and down to one over it, have squares that can be summed."""
+        return 1e15 if self.single else 1e100
+
     def matrix(self, view: Any, name: str, kernel: Any) -> np.ndarray:
         """The kernel of one view: symmetric, centred and normalised as asked."""
         return self.built(view, name, kernel)[0]
@@ -131,10 +136,10 @@ class KernelRecipe:
             if kernel in IN_ANY_PRECISION:
                 build = partial(build, dtype=self.dtype)
             K = _called(build, view, name, self.params)
-            unit = _brought_into_range(K, _check_finite(K, name))
+            unit = _brought_into_range(K, _check_finite(K, name), self.span)
         else:
             given = _called(kernel, view, name, self.params) if callable(kernel) else _dense(view)
-            K, unit = _symmetric(given, name, n=view.shape[0])
+            K, unit = _symmetric(given, name, view.shape[0], self.span)
             if self.indefinite != "ignore":
                 wanted = self.indefinite == "shift"
                 shift = _make_semidefinite(K, name, self.center, _rounding(given), wanted)
@@ -145,7 +150,7 @@ class KernelRecipe:
     def graph(self, view: Any, name: str) -> GraphKernel:
         """The pooled neighbour graph of a view, or of a given kernel, as a kernel."""
         if self.given:
-            view = _symmetric(_dense(view), name, n=view.shape[0])[0]
+            view = _symmetric(_dense(view), name, view.shape[0], self.span)[0]
         count = checked_neighbours(self.params.get("n_neighbors", MOST), view.shape[0])
         graph = pooled_graph(geometries(view, name, self.given), count, name)
         return GraphKernel(graph, self.center, self.normalize)
@@ -287,7 +292,7 @@ def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[st
         raise
 
 
-def _symmetric(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]:
+def _symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.ndarray, float]:
     """A copy in finite float64, symmetrised within the rounding of its type; its divisor."""
     if given.shape != (n, n) or given.dtype.kind not in "biuf":
         raise InputError(
@@ -296,7 +301,7 @@ def _symmetric(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]
         )
     K = np.array(given, dtype=np.float64, order="C")
     peak = _check_finite(K, name)
-    unit = _brought_into_range(K, peak)
+    unit = _brought_into_range(K, peak, span)
     peak /= unit
     worst = max(np.abs(K[rows] - K[:, rows].T).max() for rows in row_blocks(K))
     if worst > max(ASYMMETRY, 100 * _rounding(given)) * peak:
@@ -308,9 +313,9 @@ def _symmetric(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]
     return (K + K.T) / 2 if worst > 0 else K, unit
 
 
-def _brought_into_range(K: np.ndarray, peak: float) -> float:
+def _brought_into_range(K: np.ndarray, peak: float, span: float) -> float:
     """Divide K by its largest entry, in place, where sums of squares would overflow; by what."""
-    if peak == 0 or 1e-100 <= peak <= 1e100:
+    if peak == 0 or 1 / span <= peak <= span:
         return 1.0
     K /= peak  # no eigenvector depends on the scale
     return peak

@@ -52,7 +52,9 @@ def sparse_neighbour_graph(
 ) -> sp.csr_array:
     r"""$\Delta^{-1/2}A\Delta^{-1/2}$ as a sparse matrix: n x (about 1.5 n_neighbors) entries."""
     X = rescaled(np.asarray(X, dtype=np.float64))
-    X = (unit_length(X) if metric == "cosine" else X).astype(np.float32, order="C")
+    # In single precision 1e39 is infinite: distances are told at the scale of the rows.
+    X = unit_length(X) if metric == "cosine" else X / (np.abs(X).max() or 1.0)
+    X = X.astype(np.float32, order="C")
     n, count = len(X), min(int(n_neighbors), len(X) - 1)
     columns = neighbours(X, count, metric, name).ravel()
     edges = np.arange(0, n * count + 1, count)
