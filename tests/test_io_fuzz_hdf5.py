@@ -1,7 +1,9 @@
 """HDF5 and MATLAB files that fuzzing, or a reader with bad intent, found to break a reader."""
 
+import resource
 import struct
 import zlib
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -10,7 +12,7 @@ import scipy.io
 
 from mkclust.errors import FileFormatError, InputError
 from mkclust.io import Limits, inspect, read
-from mkclust.io.hdf5 import STEP
+from mkclust.io.hdf5 import STEP, bounded
 
 SMALL = Limits(max_bytes=1 << 20)
 NAMES = np.array(["a", "b", "c"], dtype=object)
@@ -257,3 +259,15 @@ def test_one_long_text_in_a_cell_does_not_make_all_of_them_long(tmp_path):
     with pytest.raises(InputError, match=r"claims 40,01\d,\d+ bytes, over the limit"):
         read(path, limits=SMALL)
     assert len(read(path).labels[0]) == 10_000
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the bound is Linux's")
+def test_no_more_memory_is_taken_than_the_limits_make_sense_of():
+    """A text's length lies where h5py does not show it, and HDF5 believes it."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    refused = pytest.raises(FileFormatError, match="more memory than the limits allow")
+    with refused, bounded(Limits(max_bytes=1 << 20)):
+        np.ones(1 << 28)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+    with bounded(Limits()):
+        assert np.ones(1 << 20).all()

@@ -34,7 +34,7 @@ SPARSE = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array}
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
     """The matrices of the file, by the place they are chosen with; X of each modality is a view."""
-    with parsing(f"{path.suffix} file", ADVICE), opened(path) as file:
+    with parsing(f"{path.suffix} file", ADVICE), opened(path, limits) as file:
         found = dict(_matrices(file, limits))
         return [_described(thing, place, limits) for place, thing in found.items()]
 
@@ -43,7 +43,7 @@ def read_views(path: Path, request: Request, limits: Limits) -> MultiView:
     """X of every modality, or the matrices asked for, with samples in line by their names."""
     if request.kernels or request.transpose:
         raise InputError("its matrices have samples as rows and features as columns")
-    with parsing(f"{path.suffix} file", ADVICE), opened(path) as file:
+    with parsing(f"{path.suffix} file", ADVICE), opened(path, limits) as file:
         places = dict(_matrices(file, limits))
         chosen = request.views or [p for p, thing in places.items() if _is_x(thing)]
         unknown = [place for place in chosen if place not in places]

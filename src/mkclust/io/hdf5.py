@@ -24,15 +24,45 @@ DEFLATE, SHUFFLE, CHECKSUM, LZF = 1, 2, 3, 32000
 GROWTH = {DEFLATE: 1032, LZF: 88}  # the most that a byte may unpack to
 PLAIN = {h5t.INTEGER, h5t.FLOAT, h5t.STRING, h5t.REFERENCE, h5t.ENUM}
 STEP = 1 << 16
+COPIES = 3  # times the bytes that limits allow: arrays, while they are turned and checked
+BESIDE = 512 << 20  # bytes: HDF5's own, and threads that start meanwhile
 SEARCHED = 1 << 30  # bytes: larger files are not searched for heaps, which takes a second for each
 HEAP = b"GCOL\x01"  # how a heap starts
 ENTRY, SMALLEST_HEAP = 16, 4096  # bytes; HDF5 refuses smaller heaps itself
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
+def bounded(limits: Limits) -> Iterator[None]:
+    """Inside the block this process may take no more memory than `limits` make sense of.
+
+    HDF5 takes what a text's length asks for before it looks whether the text is there; a length
+    lies in places that h5py does not show. The system says no in its stead, where it can (Linux).
+    """
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    except (ImportError, OSError, ValueError):
+        yield
+        return
+    most = pages * resource.getpagesize() + COPIES * limits.max_bytes + BESIDE
+    if soft != resource.RLIM_INFINITY and soft <= most:
+        yield
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    try:
+        yield
+    except MemoryError:
+        raise FileFormatError(f"it asks for more memory than the limits allow: {ADVICE}") from None
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@contextmanager
+def opened(path: Path, limits: Limits) -> Iterator[Any]:
     """The file, once its heaps are known to have an end."""
-    with h5py.File(path, "r") as file:
+    with bounded(limits), h5py.File(path, "r") as file:
         if file.id.get_create_plist().get_sizes() != (8, 8):
             raise FileFormatError(f"it has addresses of an unusual size: {ADVICE}")
         if path.stat().st_size <= SEARCHED:

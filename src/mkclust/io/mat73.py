@@ -27,7 +27,7 @@ LAST_CHARACTER = 0x10FFFF
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
     """What the file holds, without reading its arrays."""
-    with parsing("MATLAB v7.3 file", ADVICE), opened(path) as file:
+    with parsing("MATLAB v7.3 file", ADVICE), opened(path, limits) as file:
         limits.allow("views", len(file), "it")
         names = [name for name in file if not name.startswith("#")]
         return [_described(member(file, name), name, limits, file) for name in names]
@@ -35,7 +35,7 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
 
 def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
     """The wanted variables: arrays, lists for cells, csc arrays for sparse, str for text."""
-    with parsing("MATLAB v7.3 file", ADVICE), opened(path) as file:
+    with parsing("MATLAB v7.3 file", ADVICE), opened(path, limits) as file:
         return {v.name: _value(member(file, v.name), v, file, limits) for v in wanted}
 
 
