@@ -19,36 +19,6 @@ NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000
 PRIVATE, READ_ONLY, REMOUNT = 0x44000, 1, 32
 
 
-class Clock:
-    """Seconds that passed, but for those in which the machine let nobody run, or not us.
-
-    Whoever asks to sleep five milliseconds and wakes later was kept waiting by others' work: that
-    is no time of the command that is waited for.
-    """
-
-    NAP = 0.005
-
-    def __init__(self):
-        self._began, self._late = time.monotonic(), 0.0
-
-    def nap(self):
-        asleep = time.monotonic()
-        time.sleep(self.NAP)
-        self._late += max(0.0, time.monotonic() - asleep - 2 * self.NAP)
-
-    @property
-    def seconds(self):
-        return time.monotonic() - self._began - self._late
-
-
-def crowding(work=0.03):
-    """How much longer than its processor time anything takes just now: 1 on an idle machine."""
-    wall, cpu = time.monotonic(), time.process_time()
-    while time.process_time() < cpu + work:
-        pass
-    return max(1.0, (time.monotonic() - wall) / (time.process_time() - cpu))
-
-
 class Command:
     """`mkclust` with arguments, in a process of its own; `before` runs there first."""
 
@@ -80,21 +50,16 @@ class Command:
             os._exit(code)
 
     def end(self, number=None, patience=60.0):
-        """Signal it, if a signal is given; exit code, what it said, seconds it took.
-
-        The seconds are those of a machine that has nothing else to do: tests run side by side.
-        """
-        crowd = crowding()
-        clock = Clock()
+        """Signal it, if a signal is given; exit code, what it said, seconds it took."""
+        began = time.monotonic()
         if number is not None:
             os.kill(self.pid, number)
-        while clock.seconds < patience:
+        while time.monotonic() < began + patience:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 code = os.waitstatus_to_exitcode(status)
-                seconds = clock.seconds
-                return code, self.said.read_text(), seconds / max(crowd, crowding())
-            clock.nap()
+                return code, self.said.read_text(), time.monotonic() - began
+            time.sleep(0.005)
         os.kill(self.pid, signal.SIGKILL)
         raise AssertionError(f"still there after {patience} s")
 
@@ -113,10 +78,10 @@ class Command:
 
 
 def wait_for(condition, seconds=30.0):
-    clock = Clock()
+    end = time.monotonic() + seconds
     while not condition():
-        assert clock.seconds < seconds, "waited in vain"
-        clock.nap()
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
 
 
 def leftovers(folder):
