@@ -12,6 +12,7 @@ import numpy as np
 import scipy.linalg
 
 from mkclust import cli
+from mkclust.datasets import make_views
 
 SECOND = 1.0  # what a command may take to end
 WHOLE = {"labels.csv", "embedding.npz", "graph.npz", "result.json", "report.html", "stability.csv"}
@@ -75,6 +76,13 @@ class Command:
                 if int(fields[2]) == self.pid and fields[0] != "Z":
                     found.append(int(entry.name))
         return found
+
+
+def written_views(folder):
+    """A file with 60 samples in two views."""
+    made = make_views(60, 3, 2, noise=0.5, random_state=0)
+    np.savez(folder / "views.npz", **dict(zip(made.names, made.views, strict=True)))
+    return folder / "views.npz"
 
 
 def wait_for(condition, seconds=30.0):

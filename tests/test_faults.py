@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faults import SECOND, Command, assert_whole, leftovers, long_lapack, wait_for
+from faults import SECOND, Command, assert_whole, leftovers, long_lapack, wait_for, written_views
 from mkclust import MKCDNM, cli
 from mkclust.bench.machine import owner_name
 from mkclust.bench.store import Limits, Store
@@ -28,10 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="faults are made
 
 @pytest.fixture
 def views(tmp_path):
-    """A file with 60 samples in two views."""
-    made = make_views(60, 3, 2, noise=0.5, random_state=0)
-    np.savez(tmp_path / "views.npz", **dict(zip(made.names, made.views, strict=True)))
-    return tmp_path / "views.npz"
+    return written_views(tmp_path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

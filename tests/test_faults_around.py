@@ -14,7 +14,16 @@ import time
 import numpy as np
 import pytest
 
-from faults import WHOLE, Command, assert_whole, can_mount, in_own_mounts, leftovers, make_read_only
+from faults import (
+    WHOLE,
+    Command,
+    assert_whole,
+    can_mount,
+    in_own_mounts,
+    leftovers,
+    make_read_only,
+    written_views,
+)
 from mkclust import MKCDNM, cli
 from mkclust.bench.machine import alive, owner_name
 from mkclust.bench.record import DONE
@@ -29,10 +38,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="faults are made
 
 @pytest.fixture
 def views(tmp_path):
-    """A file with 60 samples in two views."""
-    made = make_views(60, 3, 2, noise=0.5, random_state=0)
-    np.savez(tmp_path / "views.npz", **dict(zip(made.names, made.views, strict=True)))
-    return tmp_path / "views.npz"
+    return written_views(tmp_path)
 
 
 @pytest.fixture
