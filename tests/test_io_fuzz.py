@@ -222,3 +222,10 @@ def test_parquet_parts_are_checked_like_tables(tmp_path):
     path.write_bytes(whole[:place] + b"\x03\0\0\0PAR1")
     with pytest.raises(FileFormatError, match=r"part-0\.parquet"):
         open_parts(path)
+
+
+@pytest.mark.parametrize("name", ["who{", "who}", "{who}", "{0.__class__}"])
+def test_braces_in_a_name_are_letters_like_any_other(tmp_path, name):
+    np.savez(tmp_path / "x.npz", X=np.eye(5), **{name: np.arange(5)})
+    notes = read(tmp_path / "x.npz").notes
+    assert any(f'choose it with labels="{name}"' in note for note in notes)

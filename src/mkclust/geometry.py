@@ -19,6 +19,7 @@ from .errors import InputError
 from .scaling import in_units, squared_norms, standardising, unit_of, varies
 
 COUNTS_UP_TO = 0.1  # share of entries that are not zero, in a view that looks like counts
+SPARSE_UP_TO = 0.1  # the same share, from which dense products are quicker than sparse ones
 DISTANCES, DIRECTIONS = "z-scored columns", "directions of rows"
 ROOTS, COUNTS = "directions of square roots", "tf-idf of square roots"
 KERNEL_DISTANCES, KERNEL_ANGLES = "kernel distances", "kernel angles"
@@ -28,6 +29,7 @@ KERNEL_DISTANCES, KERNEL_ANGLES = "kernel distances", "kernel angles"
 class Geometry:
     """Samples as points: rows of `points` (n, f), or of `points` = their inner products (n, n).
 
+    `beside` may hold further columns of the same samples, sparse where `points` are dense.
     `angular` says that a sample without anything in common with another is not its neighbour,
     however few there are. `of` brings rows of other samples into the same geometry.
     """
@@ -36,6 +38,7 @@ class Geometry:
     points: Any
     gram: bool = False
     angular: bool = False
+    beside: Any = None
     of: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -44,14 +47,19 @@ class Geometry:
 
     def norms(self) -> np.ndarray:
         """Squared length of every sample: (n,)."""
-        return np.diagonal(self.points).copy() if self.gram else squared_norms(self.points)
-
-    def products(self, rows: slice) -> np.ndarray:
-        """Inner products of some samples with all: (rows, n)."""
         if self.gram:
-            return np.array(self.points[rows])
-        found = self.points[rows] @ self.points.T
-        return found.toarray() if sp.issparse(found) else np.asarray(found)
+            return np.diagonal(self.points).copy()
+        own = squared_norms(self.points)
+        return own if self.beside is None else own + squared_norms(self.beside)
+
+    def products(self, rows: slice, columns: slice) -> np.ndarray:
+        """Inner products of some samples with others, row by row in memory."""
+        if self.gram:
+            return np.array(self.points[rows, columns], order="C")
+        found = _products(self.points, rows, columns)
+        if self.beside is not None:
+            found += _products(self.beside, rows, columns)
+        return found
 
     def spread(self) -> float:
         """Mean squared distance of two samples, over all n^2 pairs: O(n f)."""
@@ -61,8 +69,10 @@ class Geometry:
 
     def taken(self, rows: np.ndarray) -> Geometry:
         """The same for some of the samples."""
+        if rows.all():
+            return self
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
-        return Geometry(self.name, some, self.gram, self.angular, self.of)
+        return Geometry(self.name, some, self.gram, self.angular, of=self.of)
 
 
 def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Geometry, Geometry]:
@@ -77,12 +87,13 @@ def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Ge
         return _of_kernel(_dense(view).astype(np.float64), name)
     X = view.astype(np.float64)
     unit = unit_of(X)
-    X = in_units(X, unit)
+    X = X if unit == 1 else in_units(X, unit)
     counts = _looks_like_counts(X)
     X = sp.csr_array(X) if counts or sp.issparse(X) else X
 
     def scaled(rows: Any) -> Any:
-        return in_units(_floats(rows, sparse=sp.issparse(X)), unit)
+        found = _floats(rows, sparse=sp.issparse(X))
+        return found if unit == 1 else in_units(found, unit)
 
     if not varies(X).any():
         raise InputError(f"view {name!r} is constant: all its samples are the same")
@@ -114,9 +125,10 @@ def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarra
     if parts[0].gram:
         return Geometry(name, sum(part.points * scale for part, scale in used), gram=True)
     scaled = [part.points * np.sqrt(scale) for part, scale in used]
-    if all(sp.issparse(points) for points in scaled):
-        return Geometry(name, sp.csr_array(sp.hstack(scaled)))
-    return Geometry(name, np.hstack([_dense(points) for points in scaled]))
+    sparse = [points for points in scaled if sp.issparse(points)]
+    dense = [points for points in scaled if not sp.issparse(points)]
+    words = sp.csr_array(sp.hstack(sparse)) if sparse else None
+    return Geometry(name, np.hstack(dense), beside=words) if dense else Geometry(name, words)
 
 
 def _of_counts(X: sp.csr_array, scaled: Callable[[Any], Any]) -> tuple[Geometry, Geometry]:
@@ -171,6 +183,17 @@ def _unit(X: Any) -> Any:
     length = np.sqrt(squared_norms(X))
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 1e-12 * length.max())
     return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else X * scale[:, None]
+
+
+def _products(X: Any, rows: slice, columns: slice) -> np.ndarray:
+    """By the sparse product only where it is quicker: its cost grows by the square of the share."""
+    left, right = X[rows], X[columns]
+    if not sp.issparse(X):
+        return np.asarray(left @ (left if rows == columns else right).T)
+    if X.nnz > SPARSE_UP_TO * np.prod(X.shape, dtype=float):
+        left, right = left.toarray(), right.toarray()
+        return np.asarray(left @ (left if rows == columns else right).T)
+    return np.asarray((left @ right.T).toarray())
 
 
 def _dense(points: Any) -> np.ndarray:

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .geometry import Geometry
+from .nearest import nearest
 from .neighbours import neighbours
 from .progress import step
 
@@ -46,35 +47,14 @@ def neighbours_for(n: int, k: int) -> int:
 def neighbourhood(geometry: Geometry, count: int) -> Neighbourhood:
     """The `count` nearest other samples of each.
 
-    All distances in blocks of rows, O(n^2 f), up to 20 000 samples and for sparse rows or given
-    kernels; beyond that an index of dense rows, O(n log n). Memory n x count and one block.
+    All distances, O(n^2 f), up to 20 000 samples and for sparse rows or given kernels; beyond
+    that an index of dense rows, O(n log n). Memory n x count and a few tiles.
     """
     n = geometry.n_samples
     count = min(count, n - 1)
     indexed = n > EXACT_UP_TO and not geometry.gram and not sp.issparse(geometry.points)
-    places, squared = (_indexed if indexed else _nearest)(geometry, count)
+    places, squared = (_indexed if indexed else nearest)(geometry, count)
     return _cleaned(geometry, places, squared)
-
-
-def _nearest(geometry: Geometry, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `count` nearest others of each, from all distances, a block of rows at a time."""
-    n, norms = geometry.n_samples, geometry.norms()
-    places = np.empty((n, count), dtype=np.int64)
-    squared = np.empty((n, count))
-    height = max(1, BLOCK // n)
-    for start in range(0, n, height):
-        rows = slice(start, min(n, start + height))
-        block = geometry.products(rows)
-        block *= -2.0
-        block += norms[rows, None]
-        block += norms
-        block[np.arange(len(block)), np.arange(n)[rows]] = np.inf
-        nearest = np.argpartition(block, count - 1, axis=1)[:, :count]
-        found = np.take_along_axis(block, nearest, axis=1)
-        order = np.argsort(found, axis=1, kind="stable")
-        places[rows] = np.take_along_axis(nearest, order, axis=1)
-        squared[rows] = np.take_along_axis(found, order, axis=1)
-    return places, np.maximum(squared, 0.0)
 
 
 def _indexed(geometry: Geometry, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -208,17 +208,19 @@ def _labels_note(labels: Variable | None, wanted: object) -> str:
 
 
 def _why_ignored(variable: Variable, samples: int) -> str:
-    choose = f'choose it with {{}}="{variable.name}"'
+    def choose(role: str) -> str:
+        return f'choose it with {role}="{variable.name}"'
+
     if variable.entries == 1:
         return "a single value"
     if variable.entries == samples:
-        return f"one value per sample; {choose.format('labels')}"
+        return f"one value per sample; {choose('labels')}"
     if is_label_name(variable.name):
-        return f"named like labels but not one value per sample; {choose.format('views')}"
+        return f"named like labels but not one value per sample; {choose('views')}"
     if variable.entries is None and (
         variable.is_matrix or variable.holds_matrices or variable.kind == "stack"
     ):
-        return f"not needed; {choose.format('views')}"
+        return f"not needed; {choose('views')}"
     if variable.entries is not None:
         return f"{variable.entries} values, where there are {samples} samples"
     return f"a {variable.kind}, which holds no plain numbers"
