@@ -74,6 +74,66 @@ def test_a_chunk_may_not_unpack_to_more_than_it_holds(tmp_path):
         read(path, limits=SMALL)
 
 
+@pytest.mark.parametrize("packing", [{}, {"compression": "gzip"}, {"fletcher32": True},
+                                     {"compression": "gzip", "fletcher32": True}])  # fmt: skip
+@pytest.mark.parametrize("held", [3, 80])
+def test_a_chunk_may_not_hold_less_than_it_says(tmp_path, packing, held):
+    """HDF5 reads on in the memory behind it, as far as the process has any."""
+    path = tmp_path / "short.mat"
+    with h5py.File(path, "w") as file:
+        made = file.create_dataset("X", (1000, 1000), "f8", chunks=(1000, 1000), **packing)
+        data = bytes(held)
+        made.id.write_direct_chunk(
+            (0, 0), zlib.compress(data) if "compression" in packing else data
+        )
+    with pytest.raises(FileFormatError, match="less than the 8,000,000 bytes it should hold"):
+        read(path)
+
+
+def test_a_chunk_of_lzf_must_say_its_true_size(tmp_path):
+    path = tmp_path / "short.mat"
+    with h5py.File(path, "w") as file:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_chunk((100, 100))
+        creation.set_filter(h5py.h5z.FILTER_LZF, h5py.h5z.FLAG_OPTIONAL, (4, 261, 800))
+        space = h5py.h5s.create_simple((100, 100))
+        made = h5py.h5d.create(file.id, b"X", h5py.h5t.NATIVE_DOUBLE, space, creation)
+        made.write_direct_chunk((0, 0), b"\x01ab")
+    data = path.read_bytes()
+    sizes = struct.pack("<3I", 4, 261, 80_000)
+    assert sizes in data  # the library writes the true one in
+    path.write_bytes(data.replace(sizes, struct.pack("<3I", 4, 261, 800)))
+    with pytest.raises(FileFormatError, match="a chunk of /X cannot be checked"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "packing",
+    [{"compression": "gzip", "shuffle": True, "fletcher32": True}, {"compression": "lzf"},
+     {"fletcher32": True}, {"shuffle": True}, {}],
+)  # fmt: skip
+def test_chunks_are_read_however_they_are_packed(tmp_path, packing):
+    path = tmp_path / "whole.mat"
+    numbers = np.random.default_rng(0).integers(0, 9, (30, 70)).astype(float)
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", data=numbers, chunks=(16, 16), **packing)
+    np.testing.assert_array_equal(read(path)["X"], numbers.T)
+
+
+def test_a_checksum_may_come_before_the_packing(tmp_path):
+    path = tmp_path / "before.mat"
+    numbers = np.arange(12.0).reshape(4, 3)
+    with h5py.File(path, "w") as file:
+        creation = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        creation.set_chunk((4, 3))
+        creation.set_fletcher32()
+        creation.set_deflate(1)
+        space = h5py.h5s.create_simple((4, 3))
+        h5py.h5d.create(file.id, b"X", h5py.h5t.NATIVE_DOUBLE, space, creation)
+        file["X"][...] = numbers
+    np.testing.assert_array_equal(read(path)["X"], numbers.T)
+
+
 def test_large_chunks_that_hold_what_they_say_are_read(tmp_path):
     path = tmp_path / "large.mat"
     noise = np.random.default_rng(0).random((200, 200))

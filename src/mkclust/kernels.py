@@ -32,6 +32,7 @@ from .views import MultiView
 
 ASYMMETRY = 1e-8  # relative; beyond it a kernel is not symmetric "but for rounding"
 INDEFINITE = 1e-8  # relative to the largest diagonal entry; how negative rounding can make it
+TILE = 256  # rows and columns of a matrix compared with its transpose at a time
 SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several cores at once
 KEPT = 512 << 20  # bytes: kernels that fit in together are kept instead of built again
 
@@ -303,7 +304,7 @@ def _symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.nd
     peak = _check_finite(K, name)
     unit = _brought_into_range(K, peak, span)
     peak /= unit
-    worst = max(np.abs(K[rows] - K[:, rows].T).max() for rows in row_blocks(K))
+    worst = _asymmetry(K)
     if worst > max(ASYMMETRY, 100 * _rounding(given)) * peak:
         i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
         raise InputError(
@@ -311,6 +312,15 @@ def _symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.nd
             f"{K[i, j]:.6g} and {K[j, i]:.6g}, {worst:.3g} apart"
         )
     return (K + K.T) / 2 if worst > 0 else K, unit
+
+
+def _asymmetry(K: np.ndarray) -> float:
+    """The largest $|K_{ij} - K_{ji}|$, from square tiles, each of which fits the cache."""
+    starts = range(0, len(K), TILE)
+    tiles = [(slice(i, i + TILE), slice(j, j + TILE)) for i in starts for j in starts if j >= i]
+    return float(
+        max(np.abs(K[rows, columns] - K[columns, rows].T).max() for rows, columns in tiles)
+    )
 
 
 def _brought_into_range(K: np.ndarray, peak: float, span: float) -> float:

@@ -15,6 +15,7 @@ FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at whic
 PREDICTED = 0.9  # of the columns that two tests predict: towards the end residuals fall faster
 
 TINY = float(np.finfo(float).tiny)
+Ritz = tuple[np.ndarray, np.ndarray, np.ndarray]  # values, coefficients, residuals
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class KrylovSpace:
         self._expanded = 0  # columns of the basis that K has been applied to
         self._known = 0  # columns of the basis in all: the rest is pending
         self._largest: float | None = None  # eigenvalue, from the first test on
+        self._latest: tuple[tuple[int, int], Ritz] | None = None  # for what, and all its pairs
         self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDTH, n))
 
     def pairs(self, K: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -118,13 +120,18 @@ class KrylovSpace:
         per_column = np.log(before[1] / missed) / (self._expanded - before[0])
         return min(at_most, self._expanded + int(PREDICTED * np.log(missed) / per_column))
 
-    def _ritz(self, size: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _ritz(self, size: int, last: int) -> Ritz:
         """Of the `size` leading Ritz pairs, the `last` ones: values, coefficients, residuals."""
         s, all_ = self._expanded, self._known
+        if self._latest is not None and self._latest[0] == (s, size):
+            values, Y, residuals = self._latest[1]
+            return values[-last:], Y[:, -last:], residuals[-last:]
         T = self._projection[:s, :s]
         values, Y = eigenpairs(T, s - size, s - size + last - 1)
         values, Y = values[::-1], Y[:, ::-1]
         residuals = np.linalg.norm(self._projection[s:all_, :s] @ Y, axis=0)
+        if last == size:
+            self._latest = (s, size), (values, Y, residuals)
         return values, Y, residuals
 
     def _suspicious(self, values: np.ndarray) -> bool:

@@ -260,6 +260,13 @@ def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
     return np.asfortranarray(vectors * np.where(signs == 0, 1.0, signs))
 
 
+def _orthonormal(V: np.ndarray) -> np.ndarray:
+    """Columns that are orthonormal but for rounding, made so to the last digit; every V[:, :a]
+    spans what it spanned. Overlaps are compared to nine digits."""
+    upper = scipy.linalg.cholesky(V.T @ V)
+    return np.asarray(scipy.linalg.solve_triangular(upper, V.T, trans="T").T)
+
+
 def _direct(n: int, size: int) -> bool:
     """Whether LAPACK is quicker than a Krylov space (benchmarks/RESULTS.md)."""
     return n <= DENSE_UP_TO or size > n // (20 if n <= SUBSET_UP_TO else 10)
@@ -272,8 +279,7 @@ def _above_rounding(
     above = int(np.count_nonzero(values > floor))
     kept = vectors[:, :above]
     if vectors.dtype == np.float32:
-        # Overlaps are compared to nine digits: what is rounded must still be orthonormal.
-        kept = np.linalg.qr(kept.astype(np.float64))[0]
+        kept = _orthonormal(kept.astype(np.float64))
     return Spectrum(
         vectors=with_fixed_signs(kept),
         values=values[:above],

@@ -6,9 +6,11 @@ datasets are refused, and so are filters that would load a plugin.
 
 from __future__ import annotations
 
+import threading
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -23,12 +25,15 @@ ADVICE = "it may be damaged; write it again"
 DEFLATE, SHUFFLE, CHECKSUM, LZF = 1, 2, 3, 32000
 GROWTH = {DEFLATE: 1032, LZF: 88}  # the most that a byte may unpack to
 PLAIN = {h5t.INTEGER, h5t.FLOAT, h5t.STRING, h5t.REFERENCE, h5t.ENUM}
+CHECKSUM_BYTES = 4
+TEXT_BYTES = 16  # of a text of any length: how long it is, and where in which heap
 STEP = 1 << 16
 COPIES = 3  # times the bytes that limits allow: arrays, while they are turned and checked
 BESIDE = 512 << 20  # bytes: HDF5's own, and threads that start meanwhile
 SEARCHED = 1 << 30  # bytes: larger files are not searched for heaps, which takes a second for each
 HEAP = b"GCOL\x01"  # how a heap starts
 ENTRY, SMALLEST_HEAP = 16, 4096  # bytes; HDF5 refuses smaller heaps itself
+_alone = threading.RLock()  # the limit is the whole process's: one thread sets and restores it
 
 
 @contextmanager
@@ -37,7 +42,13 @@ def bounded(limits: Limits) -> Iterator[None]:
 
     HDF5 takes what a text's length asks for before it looks whether the text is there; a length
     lies in places that h5py does not show. The system says no in its stead, where it can (Linux).
+    Threads take turns: HDF5 itself lets one in at a time.
     """
+    with _alone:
+        yield from _bounded(limits)
+
+
+def _bounded(limits: Limits) -> Iterator[None]:
     try:
         import resource
 
@@ -134,11 +145,15 @@ def sound(dataset: Any, limits: Limits) -> Any:
     if dataset.external or dataset.is_virtual:
         raise FileFormatError(f"{dataset.name} is stored in other files, which are not followed")
     _check_type(dataset.id, str(dataset.name))
-    chunk = prod(dataset.chunks or (0,)) * dataset.dtype.itemsize
-    whole = prod(dataset.shape) * dataset.dtype.itemsize
+    kind = dataset.id.get_type()
+    long = kind.get_class() == h5t.STRING and kind.is_variable_str()
+    item = TEXT_BYTES if long else kind.get_size()
+    chunk, whole = prod(dataset.chunks or (0,)) * item, prod(dataset.shape) * item
     limits.allow("bytes", max(whole, chunk), str(dataset.name))
     if dataset.chunks:
         _check_chunks(dataset, chunk, limits)
+    elif dataset.id.get_storage_size() not in (0, whole):  # 0: nothing was written to it yet
+        raise FileFormatError(f"{dataset.name} is not as large as it says: {ADVICE}")
     return dataset
 
 
@@ -149,33 +164,63 @@ def _check_type(stored: Any, what: str) -> None:
 
 
 def _check_chunks(dataset: Any, size: int, limits: Limits) -> None:
-    """HDF5 unpacks a chunk to its end, however much more that is than the chunk should hold."""
-    creation = dataset.id.get_create_plist()
-    filters = [creation.get_filter(number)[0] for number in range(creation.get_nfilters())]
-    if not {*filters} <= {DEFLATE, SHUFFLE, CHECKSUM, LZF}:
+    """HDF5 reads a chunk to its end wherever that is: in the memory behind one that is too short,
+    or far beyond what was asked for. So each is unpacked once before, without being kept."""
+    filters = _filters(dataset)
+    packing = [filter_ for filter_ in filters if filter_.code in GROWTH]
+    if not {filter_.code for filter_ in filters} <= {DEFLATE, SHUFFLE, CHECKSUM, LZF}:
         raise FileFormatError(f"{dataset.name} is compressed in a way that needs a plugin")
-    packing = [code for code in filters if code in GROWTH]
     if len(packing) > 1:
         raise FileFormatError(f"{dataset.name} is compressed several times: {ADVICE}")
     stored: list[Any] = []
     dataset.id.chunk_iter(stored.append)
-    growth = GROWTH[packing[0]] if packing else 1
     for chunk in stored:
-        if chunk.size * growth > max(limits.max_bytes, size):
-            _check_chunk(dataset, chunk, size, packing)
+        applied = [filter_ for filter_ in filters if not chunk.filter_mask >> filter_.place & 1]
+        growth = max((GROWTH.get(filter_.code, 1) for filter_ in applied), default=1)
+        lzf = [filter_ for filter_ in applied if filter_.code == LZF]
+        if lzf and (lzf[0].options[2:3] != (size,) or chunk.size * growth > limits.max_bytes):
+            raise FileFormatError(f"a chunk of {dataset.name} cannot be checked: {ADVICE}")
+        if not lzf:
+            _check_chunk(dataset, chunk, size, [filter_.code for filter_ in applied])
 
 
-def _check_chunk(dataset: Any, chunk: Any, size: int, packing: list[int]) -> None:
-    """Unpack a chunk that could be too large, a step at a time and without keeping any of it."""
-    _, data = dataset.id.read_direct_chunk(chunk.chunk_offset)
-    unpacked = len(data)
-    if packing == [DEFLATE]:
-        stream, unpacked = zlib.decompressobj(), 0
-        while data and not stream.eof and unpacked <= size:
-            unpacked += len(stream.decompress(data, STEP))
-            data = stream.unconsumed_tail
-    if unpacked > size or packing == [LZF]:
+@dataclass(frozen=True)
+class _Filter:
+    """What was done to every chunk as step number `place`, but to those that mask it out."""
+
+    place: int
+    code: int
+    options: tuple[int, ...]
+
+
+def _filters(dataset: Any) -> list[_Filter]:
+    creation = dataset.id.get_create_plist()
+    found = (creation.get_filter(place) for place in range(creation.get_nfilters()))
+    return [_Filter(place, code, options) for place, (code, _, options, _) in enumerate(found)]
+
+
+def _check_chunk(dataset: Any, chunk: Any, size: int, applied: list[int]) -> None:
+    """Undo what was `applied`, last first, and see that all of the chunk is there."""
+    within = chunk.byte_offset + chunk.size <= dataset.file.id.get_filesize()
+    left = chunk.size if within else -1
+    for code in reversed(applied):
+        if code == CHECKSUM:
+            left -= CHECKSUM_BYTES
+        elif code == DEFLATE and left >= 0:
+            _, data = dataset.id.read_direct_chunk(chunk.chunk_offset)
+            left = _unpacked(data[:left], size + CHECKSUM_BYTES)
+    if left != size:
+        word = "more" if left > size else "less"
         raise FileFormatError(
-            f"a chunk of {dataset.name} unpacks to more than the {size:,} bytes it should hold: "
+            f"a chunk of {dataset.name} unpacks to {word} than the {size:,} bytes it should hold: "
             f"{ADVICE}"
         )
+
+
+def _unpacked(data: bytes, most: int) -> int:
+    """How many bytes they unpack to, or more than `most`; a step at a time, none of it kept."""
+    stream, unpacked = zlib.decompressobj(), 0
+    while data and not stream.eof and unpacked <= most:
+        unpacked += len(stream.decompress(data, STEP))
+        data = stream.unconsumed_tail
+    return unpacked
