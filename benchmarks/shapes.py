@@ -89,9 +89,12 @@ def table(shapes, methods=(*OURS, *PEERS), cpu_limit=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("samples", nargs="*", type=int, choices=[s.n for s in SHAPES])
+    parser.add_argument("samples", nargs="*", type=int, help="of the shapes to run; all of them")
     parser.add_argument("--methods", nargs="+", choices=[*OURS, *PEERS], default=[*OURS, *PEERS])
     asked = parser.parse_args()
+    unknown = {*asked.samples} - {shape.n for shape in SHAPES}
+    if unknown:
+        parser.error(f"no shape of {min(unknown)} samples")
     shapes = [s for s in SHAPES if not asked.samples or s.n in asked.samples]
     lines = [
         "# Times at the shapes of the paper's Table 3",
