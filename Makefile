@@ -21,6 +21,7 @@ BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
+WORKERS := -n auto --maxprocesses 4 --dist worksteal
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: help demo test lint docs bench clean test-oldest dist audit api coverage mutants fuzz
@@ -32,15 +33,18 @@ help:
 demo: $(VENV)/installed
 	$(BIN)/mkclust demo
 
-# One BLAS thread in each worker, or the workers fight over the cores.
+# One BLAS thread in each worker, or the workers fight over the cores. What is measured by the clock
+# comes afterwards, alone.
 test: $(VENV)/installed-dev
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) $(or $(ARGS),-m "not timed")
+	$(if $(ARGS),,$(ONE_THREAD) $(BIN)/python -m pytest -q -m timed tests)
 
 test-oldest: $(OLDEST)/installed
-	$(ONE_THREAD) MKCLUST_OLDEST=1 $(OLDEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+	$(ONE_THREAD) MKCLUST_OLDEST=1 $(OLDEST)/bin/python -m pytest $(WORKERS) $(ARGS)
 
+# Without the tests by the clock: commands take longer to end while they are watched.
 coverage: $(VENV)/installed-dev
-	$(ONE_THREAD) $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal --cov $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m "not timed" --cov $(ARGS)
 
 # In ./mutants, where it goes on from what is known: make clean before a last count.
 mutants: $(VENV)/installed-mutation

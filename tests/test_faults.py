@@ -31,6 +31,7 @@ def views(tmp_path):
     return written_views(tmp_path)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_during_lapack_ends_the_command_within_a_second(number, views, tmp_path):
     marker = tmp_path / "begun"
@@ -52,6 +53,7 @@ def test_a_signal_during_lapack_ends_the_command_within_a_second(number, views, 
     assert [*(tmp_path / "out").iterdir()] == []
 
 
+@pytest.mark.timed
 def test_a_signal_while_a_file_is_written_leaves_the_old_file_whole(views, tmp_path):
     assert Command(tmp_path, "cluster", views, "-k", 3, "-o", "out").end()[0] == 0
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
@@ -68,6 +70,7 @@ def test_a_signal_while_a_file_is_written_leaves_the_old_file_whole(views, tmp_p
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
 
 
+@pytest.mark.timed
 def test_signals_at_random_moments_leave_whole_files_or_none(views, tmp_path):
     chance, codes = random.Random(0), []
     for trial in range(8):
@@ -84,6 +87,7 @@ def test_signals_at_random_moments_leave_whole_files_or_none(views, tmp_path):
     assert any(code > 0 for code in codes)
 
 
+@pytest.mark.timed
 def test_a_large_run_goes_on_where_a_signal_ended_it(tmp_path):
     made = make_views(4000, 3, 2, noise=0.3, random_state=0)
     for name, X in zip(made.names, made.views, strict=True):
@@ -108,6 +112,7 @@ def test_a_large_run_goes_on_where_a_signal_ended_it(tmp_path):
         np.testing.assert_array_equal(np.load(part), np.load(again))
 
 
+@pytest.mark.timed
 def test_killed_parent_takes_the_work_with_it(views, tmp_path):
     marker = tmp_path / "begun"
     command = Command(
@@ -143,6 +148,7 @@ def test_ctrl_c_before_the_command_has_begun_is_quiet(tmp_path):
     assert done.returncode == -signal.SIGINT and not done.stderr
 
 
+@pytest.mark.timed
 def test_experiments_end_at_once_and_keep_what_they_had(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     monkeypatch.setenv("BENCH_TEST", str(tmp_path))
