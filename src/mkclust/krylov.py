@@ -11,6 +11,7 @@ import scipy.linalg
 from .eigen import eigenpairs
 
 WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the polynomial degree
+WIDE, MANY = 16, 100  # the same where a space begins with so many pairs: degrees are high anyway
 FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at which to test
 PREDICTED = 0.9  # of the columns that two tests predict: towards the end residuals fall faster
 
@@ -40,17 +41,17 @@ PRECISION = {
 class KrylovSpace:
     r"""Orthonormal basis Q of $\mathrm{span}(X, KX, K^2X, \ldots)$ and the projection $T = Q^TKQ$.
 
-    X is a fixed random n x 8 block, so that equal input gives equal output. Every block is
-    orthogonalised twice against all earlier ones; the whole coupling is kept, hence
-    $\|Ky - \theta y\|$ of a Ritz pair is known without touching n. Asking for more pairs later
-    goes on from the same space. n^2 per column in products, n x (size of the space) memory, a
-    space of about three times the pairs asked for.
+    X is a fixed random block of n x 8, so that equal input gives equal output; n x 16 where the
+    pairs first asked for (`size`) are many. Every block is orthogonalised twice against all
+    earlier ones; the whole coupling is kept, hence $\|Ky - \theta y\|$ of a Ritz pair is known
+    without touching n. Asking for more pairs later goes on from the same space. n^2 per column in
+    products, n x (size of the space) memory, a space of about three times the pairs asked for.
 
     In single precision products and basis take half the memory and a third of the time, and
     T is still kept in double: eigenvalues come to some 1e-7 of the largest, subspaces to 1e-5.
     """
 
-    def __init__(self, n: int, dtype: Any = np.float64) -> None:
+    def __init__(self, n: int, dtype: Any = np.float64, size: int = 1) -> None:
         self._random = np.random.default_rng(0)
         self._precision = PRECISION[np.dtype(dtype)]
         self._basis = np.empty((n, 0), dtype=dtype, order="F")
@@ -59,7 +60,7 @@ class KrylovSpace:
         self._known = 0  # columns of the basis in all: the rest is pending
         self._largest: float | None = None  # eigenvalue, from the first test on
         self._latest: tuple[tuple[int, int], Ritz] | None = None  # for what, and all its pairs
-        self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDTH, n))
+        self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDE if size >= MANY else WIDTH, n))
 
     def pairs(self, K: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray] | None:
         """The `size` leading eigenvalues (descending) and vectors, or None if out of reach.

@@ -142,14 +142,14 @@ class Spectra(Sequence[Spectrum]):
             return found.head(size).vectors.astype(np.float32)
         if space is None or not space.ready(size):
             kernel = self._kernels[self._places[name]]
-            space = self._space(name, kernel)
+            space = self._space(name, kernel, size)
             kept = getattr(self._kernels, "kept", True)
             space.prepare(kernel, size if kept else size + AHEAD)
         return space.rough(size)
 
-    def _space(self, name: str, kernel: np.ndarray) -> KrylovSpace:
+    def _space(self, name: str, kernel: np.ndarray, size: int) -> KrylovSpace:
         if name not in self._spaces:
-            self._spaces[name] = KrylovSpace(len(kernel), kernel.dtype)
+            self._spaces[name] = KrylovSpace(len(kernel), kernel.dtype, size)
         return self._spaces[name]
 
     def _find(self, name: str, size: int) -> None:
@@ -160,7 +160,7 @@ class Spectra(Sequence[Spectrum]):
         if isinstance(kernel, GraphKernel):
             found = leading_of_kernel(kernel, size)
         else:
-            found = leading(kernel, size, self._space(name, kernel))
+            found = leading(kernel, size, self._space(name, kernel, size))
         rows = getattr(self._kernels, "present", None)
         self._found[name] = found if rows is None else found.padded(rows[:, place])
         if found.size == 0:
@@ -198,7 +198,7 @@ def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> 
     n = len(kernel)
     tolerance = RANK_TOLERANCE_SINGLE if kernel.dtype == np.float32 else RANK_TOLERANCE
     if not _direct(n, size):
-        pairs = (space or KrylovSpace(n, kernel.dtype)).pairs(kernel, size)
+        pairs = (space or KrylovSpace(n, kernel.dtype, size)).pairs(kernel, size)
         if pairs is not None:
             return _above_rounding(*pairs, everything=False, tolerance=tolerance)
     kernel = kernel.astype(np.float64, copy=False)
@@ -246,7 +246,7 @@ def _top(matrix: np.ndarray, k: int) -> Pairs:
 def extreme_pairs(matrix: np.ndarray, k: int) -> Pairs:
     """The k algebraically largest eigenvalues, descending, and vectors (n, k) of either sign."""
     n = len(matrix)
-    pairs = None if _direct(n, k) else KrylovSpace(n).pairs(matrix, k)
+    pairs = None if _direct(n, k) else KrylovSpace(n, size=k).pairs(matrix, k)
     if pairs is None:
         values, vectors = eigenpairs(matrix, n - k, n - 1)
         pairs = values[::-1], vectors[:, ::-1]
