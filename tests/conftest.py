@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from fits import SOLVERS, fit_digits
 from mkclust import cli
+from mkclust.datasets import load_mfeat
 
 # The same commit gives the same verdict; HYPOTHESIS_PROFILE=explore draws new examples each time.
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -41,6 +43,18 @@ def fixture_dir() -> Path:
 def synth60_dir() -> Path:
     """Outputs of the reference programs on 60 synthetic samples, 4 kernels, 3 clusters."""
     return Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
+def digits():
+    """Every tenth of the bundled digits."""
+    return load_mfeat()[::10]
+
+
+@pytest.fixture(scope="session")
+def solved(digits):
+    """The published method on them, by every solver."""
+    return {solver: fit_digits(digits, solver) for solver in SOLVERS}
 
 
 @pytest.fixture

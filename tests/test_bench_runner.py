@@ -3,12 +3,12 @@
 import multiprocessing
 import os
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from faults import wait_for
 from mkclust.bench.experiment import Wishes, prepare, run
 from mkclust.bench.limits import usages
 from mkclust.bench.protocol import Place, compute
@@ -94,13 +94,6 @@ def survivors(marker):
     return found
 
 
-def wait_for(condition, seconds=60.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
 def finished(store):
     return len({repr(row[:3]) for row in results(store)}) if store.exists() else 0
 
@@ -132,10 +125,10 @@ def test_killed_three_times_and_resumed_by_two_it_equals_an_undisturbed_run(suit
     total = len({repr(row[:3]) for row in expected})
     for share in (0.2, 0.45, 0.7):
         process = start(file, path)
-        wait_for(lambda share=share: finished(path) >= share * total)
+        wait_for(lambda share=share: finished(path) >= share * total, 60.0)
         os.kill(process.pid, signal.SIGKILL)
         process.join()
-        wait_for(lambda: not survivors(tmp_path))
+        wait_for(lambda: not survivors(tmp_path), 60.0)
         assert finished(path) < total
     before = {unit for unit, n in Store(path).attempts().items() if n}
     both = [start(file, path), start(file, path)]
@@ -176,7 +169,7 @@ def test_what_takes_too_much_memory_is_stopped_and_harms_nothing(suite, tmp_path
 def test_an_interrupted_run_leaves_no_claims_and_no_processes(suite, tmp_path):
     path = tmp_path / "small.db"
     process = start(suite(UNRULY.replace("time_limit = 2", "time_limit = 600")), path)
-    wait_for(lambda: path.exists() and sum(Store(path).attempts().values()) > 0)
+    wait_for(lambda: path.exists() and sum(Store(path).attempts().values()) > 0, 60.0)
     os.kill(process.pid, signal.SIGTERM)
     process.join()
     assert not survivors(tmp_path)

@@ -98,6 +98,7 @@ def test_a_method_takes_its_own_options(run, planted, tmp_path):
         (["cluster", "planted.mat", "-k", "0"], "-k"),
         (["cluster", "planted.mat"], "-k"),
         (["cluster", "planted.mat", "-k", "2", "--method", "magic"], "magic"),
+        (["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--recipe", "magic"], "magic"),
         (["cluster", "planted.mat", "-k", "2", "--kernel", "magic"], "magic"),
         (["cluster", "planted.mat", "-k", "2", "--solver", "magic"], "magic"),
         (["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--solver", "exact"], "akkm"),

@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
-from mkclust.compared import AKKM, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF
+from mkclust import MKCDNM
+from mkclust.compared import AKKM, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC
 from mkclust.compared.base import Trace
 from mkclust.datasets import make_views
-from mkclust.errors import ConvergenceWarning, DegenerateWarning, InputError
+from mkclust.errors import ConvergenceWarning, DegenerateWarning, InputError, MkclustWarning
 from mkclust.metrics import accuracy
 
 SEVEN = [AKKM, MKKM, MKKMMR, ONKC, LFMKC, OPLF, HMKC]
@@ -163,3 +164,13 @@ def test_stopping_at_the_cap_warns(monkeypatch):
         model = MKKM(3, random_state=0).fit(hard)
     assert model.converged_ is False
     assert model.n_iter_ == 3
+
+
+@pytest.mark.parametrize(
+    "model", [MKCDNM(3, kernel="auto"), MKCDNM(3, max_dimension=4), SPMKC(3, lam1=1e4)]
+)
+def test_warnings_point_to_the_line_that_called(model):
+    views = make_views(60, n_views=2, n_noise_views=1, random_state=0)
+    with pytest.warns(MkclustWarning) as caught:
+        model.set_params(random_state=0).fit(views)
+    assert {warning.filename for warning in caught} == {__file__}

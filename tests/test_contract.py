@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_clusterer
 
+from fits import fit_quietly
 from mkclust import METHODS, MultiView, metrics
 from mkclust.datasets import make_views
 from mkclust.errors import InputError, MkclustWarning
@@ -18,13 +19,6 @@ every_method = pytest.mark.parametrize("name", METHODS)
 @pytest.fixture(scope="module")
 def planted():
     return make_views(60, 3, 3, noise=0.3, separation=6.0, random_state=0)
-
-
-def fitted(name, views, k, **settings):
-    """A method fitted with seed 0; its own warnings (caps, degenerate data) are no failure here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MkclustWarning)
-        return METHODS[name](k, random_state=0, **settings).fit(views)
 
 
 def assert_valid(model, n, k):
@@ -42,14 +36,14 @@ def assert_valid(model, n, k):
 
 @every_method
 def test_planted_clusters_are_recovered(name, planted):
-    model = fitted(name, planted, 3)
+    model = fit_quietly(name, planted, 3)
     assert_valid(model, 60, 3)
     assert metrics.accuracy(planted.labels, model.labels_) == 1.0
 
 
 @every_method
 def test_all_inputs_of_the_same_views_agree(name, planted):
-    expected = fitted(name, planted, 3).labels_
+    expected = fit_quietly(name, planted, 3).labels_
     arrays = list(planted.views)
     given = {
         "list": arrays,
@@ -58,8 +52,8 @@ def test_all_inputs_of_the_same_views_agree(name, planted):
         "sparse": [sp.csr_array(view) for view in arrays],
     }
     for form, views in given.items():
-        assert metrics.ari(expected, fitted(name, views, 3).labels_) == 1.0, form
-    table = fitted(name, np.hstack(arrays), 3, columns=np.repeat(["a", "b", "c"], 10))
+        assert metrics.ari(expected, fit_quietly(name, views, 3).labels_) == 1.0, form
+    table = fit_quietly(name, np.hstack(arrays), 3, columns=np.repeat(["a", "b", "c"], 10))
     assert metrics.ari(expected, table.labels_) == 1.0
 
 
@@ -67,15 +61,15 @@ def test_all_inputs_of_the_same_views_agree(name, planted):
 def test_precomputed_kernels_are_left_alone_and_equal_features(name, planted):
     kernels = np.stack([view @ view.T for view in planted.views])
     before = kernels.copy()
-    model = fitted(name, kernels, 3, kernel="precomputed")
+    model = fit_quietly(name, kernels, 3, kernel="precomputed")
     np.testing.assert_array_equal(kernels, before)
-    linear = fitted(name, planted, 3, kernel="linear")
+    linear = fit_quietly(name, planted, 3, kernel="linear")
     assert metrics.ari(model.labels_, linear.labels_) == 1.0
 
 
 @every_method
 def test_one_cluster(name, planted):
-    model = fitted(name, planted, 1)
+    model = fit_quietly(name, planted, 1)
     assert_valid(model, 60, 1)
     if name != "swmc":  # its clusters are the components of a graph, and it reports their number
         assert not model.labels_.any()
@@ -83,7 +77,7 @@ def test_one_cluster(name, planted):
 
 @every_method
 def test_one_view(name, planted):
-    model = fitted(name, planted.select(["view1"]), 3)
+    model = fit_quietly(name, planted.select(["view1"]), 3)
     assert_valid(model, 60, 3)
     assert metrics.accuracy(planted.labels, model.labels_) == 1.0
 
@@ -91,14 +85,14 @@ def test_one_view(name, planted):
 @every_method
 def test_a_duplicated_view(name, planted):
     twice = [*planted.views, planted.views[0]]
-    model = fitted(name, twice, 3)
+    model = fit_quietly(name, twice, 3)
     assert_valid(model, 60, 3)
     assert metrics.accuracy(planted.labels, model.labels_) == 1.0
 
 
 @every_method
 def test_only_copies_of_one_view(name, planted):
-    model = fitted(name, [planted.views[0]] * 3, 3)
+    model = fit_quietly(name, [planted.views[0]] * 3, 3)
     assert_valid(model, 60, 3)
     assert metrics.accuracy(planted.labels, model.labels_) == 1.0
 
@@ -106,26 +100,26 @@ def test_only_copies_of_one_view(name, planted):
 @every_method
 def test_a_noise_view(name):
     views = make_views(60, 3, 3, noise=0.3, separation=6.0, n_noise_views=1, random_state=0)
-    model = fitted(name, views, 3)
+    model = fit_quietly(name, views, 3)
     assert_valid(model, 60, 3)
 
 
 @every_method
 def test_every_sample_its_own_cluster(name):
-    model = fitted(name, make_views(6, 3, 2, random_state=0), 6)
+    model = fit_quietly(name, make_views(6, 3, 2, random_state=0), 6)
     assert_valid(model, 6, 6)
 
 
 @every_method
 def test_duplicated_rows(name, planted):
     views = [np.repeat(view[:20], 3, axis=0) for view in planted.views]
-    model = fitted(name, views, 3)
+    model = fit_quietly(name, views, 3)
     assert_valid(model, 60, 3)
 
 
 @every_method
 def test_repeated_fits_agree_exactly(name, planted):
-    first, second = (fitted(name, planted, 3) for _ in range(2))
+    first, second = (fit_quietly(name, planted, 3) for _ in range(2))
     np.testing.assert_array_equal(first.labels_, second.labels_)
 
 
@@ -155,7 +149,7 @@ def test_registry_entry_is_complete(name):
 
 @every_method
 def test_weights_belong_to_the_views(name, planted):
-    model = fitted(name, planted, 3)
+    model = fit_quietly(name, planted, 3)
     if hasattr(model, "weights_"):
         assert model.weights_.shape == (3,)
         assert (model.weights_ >= 0).all() and model.weights_.any()

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 from sklearn.neighbors import NearestNeighbors
 
 from mkclust import MKCDNM, MultiView, cluster, datasets, metrics
-from mkclust import pooled as pooled_module
+from mkclust import nearest as nearest_module
 from mkclust.errors import InputError
-from mkclust.geometry import COUNTS, Geometry, geometries, side_by_side
+from mkclust.geometry import COUNTS, Geometry, condensed, geometries, side_by_side
 from mkclust.graph_kernel import leading_of_graph
 from mkclust.pooled import counted_graph, neighbourhood, pooled_graph, weighed_graph
+from mkclust.redundancy import redundancy
 from mkclust.rolloff import rolled_off
 
 
@@ -39,39 +41,68 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
+EVERY = slice(None)
+
+
+def squared(geometry: Geometry) -> np.ndarray:
+    inner = geometry.products(EVERY, EVERY)
+    return geometry.norms()[:, None] + geometry.norms() - 2 * inner
+
+
 class TestGeometry:
     def test_side_by_side_adds_squared_distances_each_at_its_own_scale(self, rng):
         parts = [Geometry("x", rng.standard_normal((20, f)) * size) for f, size in ((3, 1), (5, 9))]
         joint = side_by_side(parts, [0.3, 0.7])
-
-        def squared(geometry):
-            inner = geometry.products(slice(None))
-            return geometry.norms()[:, None] + geometry.norms() - 2 * inner
-
         expected = sum(
             w * squared(p) / squared(p).mean() for w, p in zip((0.3, 0.7), parts, strict=True)
         )
         assert squared(joint) == pytest.approx(expected)
+
+    @pytest.mark.parametrize("share", [0.05, 0.5])
+    def test_sparse_columns_beside_dense_ones_are_the_same_as_dense_ones(self, rng, share):
+        one, two = rng.standard_normal((20, 3)), rng.poisson(share, (20, 30)).astype(float)
+        both = [Geometry("x", one), Geometry("x", sp.csr_array(two))]
+        joint = side_by_side(both, [0.3, 0.7])
+        expected = side_by_side([both[0], Geometry("x", two)], [0.3, 0.7])
+        assert len(joint.parts) == 2 and len(expected.parts) == 1
+        assert squared(joint) == pytest.approx(squared(expected))
 
     def test_inner_products_give_the_distances_of_their_points(self, rng):
         X = rng.standard_normal((20, 4))
         points, inner = Geometry("x", X), Geometry("x", X @ X.T, gram=True)
         assert inner.spread() == pytest.approx(points.spread())
         both = side_by_side([points, points], [1, 2]), side_by_side([inner, inner], [1, 2])
-        assert both[0].products(slice(3)) == pytest.approx(both[1].products(slice(3)))
+        assert squared(both[0]) == pytest.approx(squared(both[1]))
 
     def test_dense_and_sparse_counts_are_the_same(self, rng):
         counts = words(rng)
         both = geometries(counts.toarray(), "a"), geometries(counts, "a")
         for dense, sparse in zip(*both, strict=True):
             assert dense.name == sparse.name
-            assert dense.products(slice(5)) == pytest.approx(sparse.products(slice(5)))
+            assert squared(dense) == pytest.approx(squared(sparse))
 
     def test_tf_idf_only_for_what_looks_like_counts(self, rng):
         assert geometries(words(rng), "a")[2].name == COUNTS
         for other in (-words(rng), rng.random((60, 80))):
             first, _, third = geometries(other, "a")
             assert third is first
+
+    def test_columns_of_zeros_change_nothing_not_even_for_new_rows(self, rng):
+        X, new = rng.standard_normal((30, 4)), rng.standard_normal((5, 4))
+        padded, new_padded = (np.insert(rows, 2, 0.0, axis=1) for rows in (X, new))
+        new_padded[:, 2] = 7.0
+        for plain, wide in zip(geometries(X, "a"), geometries(padded, "a"), strict=True):
+            assert np.array_equal(plain.points, wide.points)
+            assert np.array_equal(plain.of(new), wide.of(new_padded))
+
+    @pytest.mark.parametrize("f", [39, 40, 60])
+    def test_more_columns_than_samples_become_inner_products(self, rng, f):
+        parts = geometries(rng.standard_normal((40, f)), "a")
+        short = condensed(parts)
+        assert [part.gram for part in short] == [f >= 40] * 3
+        assert short[2] is short[0] and [part.angular for part in short] == [False, True, False]
+        for part, other in zip(parts, short, strict=True):
+            assert squared(other) == pytest.approx(squared(part))
 
     @pytest.mark.parametrize("kernel", [False, True])
     def test_a_constant_view_is_named(self, kernel):
@@ -81,27 +112,16 @@ class TestGeometry:
 
 class TestPooled:
     @pytest.mark.parametrize("kind", ["points", "sparse", "inner products"])
-    @pytest.mark.parametrize("block", [1 << 23, 300])
-    def test_neighbours_are_those_of_scikit_learn(self, rng, kind, block, monkeypatch):
-        monkeypatch.setattr(pooled_module, "BLOCK", block)
+    @pytest.mark.parametrize("side", [100, 30, 1])
+    def test_neighbours_are_those_of_scikit_learn(self, rng, kind, side, monkeypatch):
+        monkeypatch.setattr(nearest_module, "WHOLE", side)
+        monkeypatch.setattr(nearest_module, "TILE", side)
         X = rng.standard_normal((70, 4))
         points = {"points": X, "sparse": sp.csr_array(X), "inner products": X @ X.T}[kind]
         near = neighbourhood(Geometry("x", points, gram=kind == "inner products"), 6)
         distance, place = NearestNeighbors(n_neighbors=6).fit(X).kneighbors()
         assert np.array_equal(near.places, place)
         assert np.sqrt(near.squared) == pytest.approx(distance)
-
-    def test_an_index_finds_nearly_the_same(self, rng, monkeypatch):
-        pytest.importorskip("usearch")
-        geometry = Geometry("x", rng.standard_normal((500, 8)))
-        exact = neighbourhood(geometry, 10)
-        monkeypatch.setattr(pooled_module, "EXACT_UP_TO", 100)
-        found = neighbourhood(geometry, 10)
-        pairs = zip(exact.places, found.places, strict=True)
-        shared = [np.intersect1d(*rows).size for rows in pairs]
-        assert np.mean(shared) > 9.9
-        same = exact.places == found.places
-        assert found.squared[same] == pytest.approx(exact.squared[same], rel=1e-5)
 
     @pytest.mark.parametrize("make", [counted_graph, weighed_graph])
     def test_graphs_are_symmetric_and_bounded(self, rng, make):
@@ -131,6 +151,51 @@ class TestPooled:
         graph = pooled_graph([Geometry("x", X)], 5).toarray()
         assert np.isfinite(graph).all()
         assert graph[:8, 8:].max() < graph[0, 1:8].max() / 5
+
+
+class TestRedundancy:
+    def found(self, parts, held=None):
+        n = 40
+        held = [np.ones(n, dtype=bool)] * len(parts) if held is None else held
+        graphs = [sp.csr_array(sp.eye_array(n, k=i + 1)) for i in range(len(parts))]
+        return redundancy(graphs, [Geometry("x", X) for X in parts], held)
+
+    def test_it_is_the_squared_correlation_of_squared_distances(self, rng):
+        X, Y = rng.standard_normal((40, 2)), rng.standard_normal((40, 2))
+        Y[:, 0] = X[:, 0]
+        expected = np.corrcoef(pdist(X, "sqeuclidean"), pdist(Y, "sqeuclidean"))[0, 1] ** 2
+        assert 0.1 < expected < 0.9
+        assert self.found([X, Y])[0, 1] == pytest.approx(expected)
+        assert self.found([sp.csr_array(X), Y])[0, 1] == pytest.approx(expected)
+
+    def test_only_samples_that_both_have_are_compared(self, rng):
+        X = rng.standard_normal((40, 2))
+        held = np.ones((2, 40), dtype=bool)
+        held[0, :10] = held[1, 30:] = False
+        assert self.found([X[held[0]], X[held[1]]], held)[0, 1] == pytest.approx(1.0)
+        held[0, :30] = False
+        assert self.found([X[held[0]], X[held[1]]], held)[0, 1] == 0
+
+    def test_views_with_opposite_distances_or_none_say_different_things(self):
+        X = np.zeros((40, 1))
+        assert self.found([X, X])[0, 1] == 0
+        ends, middle = np.zeros((40, 1)), np.zeros((40, 1))
+        ends[:20], middle[10:30] = 1, 1
+        assert self.found([ends, middle])[0, 1] < 0.01
+
+    def test_edges_alone_suffice(self, rng):
+        graph = sp.csr_array(sp.eye_array(40, k=1))
+        parts = [Geometry("x", rng.standard_normal((40, 2))) for _ in range(2)]
+        same = redundancy([graph, graph], parts, [np.ones(40, dtype=bool)] * 2)
+        assert same == pytest.approx(np.ones((2, 2)))
+
+    def test_many_samples_are_sampled_evenly(self, rng):
+        X = rng.standard_normal((3000, 2))
+        parts = [Geometry("x", X), Geometry("x", X + 0.1 * rng.standard_normal(X.shape))]
+        graphs = [sp.csr_array(sp.eye_array(3000, k=i)) for i in (1, 2)]
+        found = redundancy(graphs, parts, [np.ones(3000, dtype=bool)] * 2)[0, 1]
+        everywhere = np.corrcoef([pdist(part.points, "sqeuclidean") for part in parts])[0, 1] ** 2
+        assert found == pytest.approx(everywhere, abs=0.01)
 
 
 class TestRollOff:
@@ -173,6 +238,16 @@ class TestFusion:
         counted = thrice.weights_[[0, 3, 4]]
         assert counted == pytest.approx(counted.mean())
         assert once.weights_[0] < counted.sum() < 1.1 * once.weights_[0]
+        assert "shares its vote with view4, view5" in thrice.fusion_.in_words()[1]
+
+    def test_copies_with_some_noise_share_it_too(self, rng):
+        """Close samples have other neighbours in them, but much the same distances."""
+        views = planted(noise=1.0, n=600)
+        narrow = views.views[0][:, :3]
+        once = automatic(MultiView([narrow, *views.views[1:]]), 3)
+        noise = 0.1 * narrow.std(axis=0) * rng.standard_normal((2, *narrow.shape))
+        thrice = automatic(MultiView([narrow, *views.views[1:], *(narrow + noise)]), 3)
+        assert thrice.weights_[[0, 3, 4]].sum() < 1.1 * once.weights_[0]
         assert "shares its vote with view4, view5" in thrice.fusion_.in_words()[1]
 
     def test_all_views_three_times_change_nothing(self):

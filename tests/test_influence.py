@@ -51,7 +51,15 @@ def test_related_views_are_not_flagged():
     views = make_views(150, 3, 3, noise=0.8, random_state=0)
     found = view_influence(views, 3)
     assert found.unrelated == () and found.without_unrelated is None
-    assert str(found).startswith("Leaving out view")
+    assert str(found).startswith("Leaving out")
+
+
+def test_views_that_change_the_answer_alike_are_not_ranked():
+    found = view_influence(make_views(60, 3, 2, noise=0.3, random_state=0), 3)
+    assert [left.ari for left in found.without] == [1.0, 1.0]
+    assert str(found) == (
+        "Leaving out any one view changes the answer alike (ARI 1.00 to the answer from all views)."
+    )
 
 
 def test_where_all_views_are_noise_none_can_be_dropped():

@@ -55,7 +55,7 @@ def test_nan_of_any_bits_is_a_missing_number_with_a_place(tmp_path, kind, bits):
     X = A.copy()
     X.view(np.uint64)[4, 1] = bits
     path = write(tmp_path / f"a{kind}", X=X)
-    with pytest.raises(InputError, match="row 4, column 1"):
+    with pytest.raises(InputError, match=r"row 4.*column ('c)?1"):
         read(path)
 
 

@@ -2,6 +2,8 @@
 
 import resource
 import struct
+import threading
+import time
 import zlib
 from pathlib import Path
 
@@ -331,3 +333,22 @@ def test_no_more_memory_is_taken_than_the_limits_make_sense_of():
     assert resource.getrlimit(resource.RLIMIT_AS) == before
     with bounded(Limits()):
         assert np.ones(1 << 20).all()
+
+
+def test_threads_take_turns_with_the_limit_of_the_process():
+    before, order, inside = resource.getrlimit(resource.RLIMIT_AS), [], threading.Event()
+
+    def second():
+        inside.wait()
+        with bounded(Limits(max_bytes=1 << 20)):
+            order.append("second")
+
+    other = threading.Thread(target=second)
+    other.start()
+    with bounded(Limits(max_bytes=1 << 30)):
+        inside.set()
+        time.sleep(0.05)
+        order.append("first")
+    other.join()
+    assert order == ["first", "second"]
+    assert resource.getrlimit(resource.RLIMIT_AS) == before

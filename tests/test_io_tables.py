@@ -111,8 +111,10 @@ def test_ragged_row(table):
 
 @pytest.mark.parametrize("cell", ["", "NA", "nan", "?", " "])
 def test_missing_cells_are_told_with_their_place(table, cell):
-    with pytest.raises(InputError, match=r"view 'a' has 1 values .* row 1, column 1"):
+    with pytest.raises(InputError, match=r"a\.csv: view 'a' has 1 value .* row 1, column 'q'"):
         read(table(f"p,q\n1,2\n3,{cell}\n"))
+    with pytest.raises(InputError, match=r"row 1 \('t'\), column 'q'"):
+        read(table(f"id,p,q\ns,1,2\nt,3,{cell}\n"))
 
 
 @pytest.mark.parametrize("text", ["\n\n", "a,b\n", "id\n1\n"])
@@ -351,7 +353,7 @@ def test_parquet_columns(parquet):
 def test_parquet_errors(parquet):
     with pytest.raises(FileFormatError, match=r"a\.parquet: column 'b' is not numeric but string"):
         read(parquet(a=[1, 2], b=["x", "y"]))
-    with pytest.raises(InputError, match=r"view 'a' has 1 values .* row 1, column 0"):
+    with pytest.raises(InputError, match=r"view 'a' has 1 value .* row 1, column 0"):
         read(parquet(a=[1, None]))
     with pytest.raises(FileFormatError, match="the label in row 0 is missing"):
         read(parquet(a=[1, 2], label=[None, "x"]))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import laplacian_kernel
 
-from mkclust import MKCDNM, MultiView, metrics
+from fits import fit
+from mkclust import MultiView, metrics
 from mkclust.blocks.rows import Rows
 from mkclust.datasets import make_views
 from mkclust.errors import InputError
@@ -17,10 +18,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::mkclust.errors.MkclustWarning")
 @pytest.fixture(scope="module")
 def views():
     return make_views(120, n_clusters=3, n_views=3, noise=0.8, random_state=0)
-
-
-def fit(views, **settings):
-    return MKCDNM(3, random_state=0, n_init=2, **settings).fit(views)
 
 
 def test_kernel_columns_place_new_samples(views):

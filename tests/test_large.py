@@ -23,12 +23,9 @@ from mkclust.datasets import load_mfeat, make_views
 from mkclust.errors import InfeasibleError, InfeasibleWarning, InputError
 from mkclust.labels import unit_rows
 from mkclust.progress import listening
+from planted import projector
 
 K = 3
-
-
-def projector(H):
-    return H @ H.T
 
 
 @pytest.fixture(scope="module")

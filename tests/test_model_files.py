@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import laplacian_kernel
 
 import mkclust
+from fits import fit
 from mkclust import METHODS, MKCDNM, MultiView
 from mkclust.datasets import make_views
 from mkclust.errors import FileFormatError, InputError
@@ -30,10 +31,6 @@ def views():
 @pytest.fixture
 def saved(views, tmp_path):
     return fit(views).save(tmp_path / "model.npz")
-
-
-def fit(views, **settings):
-    return MKCDNM(3, random_state=0, n_init=2, **settings).fit(views)
 
 
 def members(path):

@@ -123,12 +123,6 @@ class TestRoute:
         assert "Gaussian kernels approximated by" in model.notes_[0]
         assert metrics.accuracy(planted.labels, model.labels_) > 0.97
 
-    def test_without_an_index_graphs_end_earlier(self, monkeypatch):
-        assert approximation.graphs_fit(30_000, [20])
-        monkeypatch.setattr(approximation, "find_spec", lambda name: None)
-        assert approximation.graphs_fit(20_000, [20])
-        assert not approximation.graphs_fit(30_000, [20])
-
     def test_a_fit_of_the_other_kind_leaves_nothing_behind(self, planted):
         model = MKCDNM(3, kernel="auto", random_state=0).fit(planted)
         model.set_params(kernel="gaussian").fit(planted)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import laplacian_kernel
 
+from fits import fit
 from mkclust import METHODS, MKCDNM, MultiView, metrics, read
 from mkclust.blocks.rows import Rows
 from mkclust.centring import centred_and_normalised, centring
@@ -34,10 +35,6 @@ def views():
 @pytest.fixture(scope="module")
 def digits():
     return load_mfeat()[::20]
-
-
-def fit(views, k=3, **settings):
-    return MKCDNM(k, random_state=0, **{"n_init": 2} | settings).fit(views)
 
 
 def by_the_map_alone(model, views):

@@ -245,6 +245,22 @@ def test_every_method_has_a_report(name, k, views, tmp_path):
     assert data["blocks"] is not None
 
 
+@pytest.mark.parametrize("occupied", [[0, 2], [1]])
+def test_clusters_that_ran_empty_have_a_page(occupied, tmp_path):
+    views = datasets.make_views(60, 3, 2, noise=0.5, random_state=0)
+    model = METHODS["oplf"](3, random_state=0).fit(views)
+    model.labels_ = np.array(occupied)[model.labels_ % len(occupied)]
+    page = Page(model.report(tmp_path / "out.html", views))
+    sizes = np.bincount(model.labels_)
+    assert page.data["sizes"] == sizes.tolist()
+    if len(occupied) == 1:
+        assert page.data["silhouettes"] is None
+    else:
+        there = [quantiles is not None for quantiles in page.data["silhouettes"]]
+        assert there == (sizes > 0).tolist() and "0.0 %––" in page.text
+    assert np.isfinite(page.data["samples"]["corners"]).all()
+
+
 def test_a_page_without_views_or_with_one(model, views, tmp_path):
     page = Page(model.report(tmp_path / "bare.html"))
     assert page.data["samples"]["names"][:2] == ["0", "1"] and page.data["classes"] is None

@@ -4,16 +4,16 @@ import hashlib
 import os
 import subprocess
 import sys
-import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from fits import fit_quietly
 from mkclust import METHODS, MKCDNM, MultiView, metrics
 from mkclust.datasets import make_views
-from mkclust.errors import MkclustWarning
+from planted import projector
 
 every_method = pytest.mark.parametrize("name", METHODS)
 THREADS = 1e-10  # sums on several threads are rounded differently: entries of projectors
@@ -30,12 +30,6 @@ def views():
     return make_views(45, 3, 3, noise=0.4, separation=5.0, random_state=0)
 
 
-def fitted(name, given, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MkclustWarning)
-        return METHODS[name](3, random_state=0, **settings).fit(given)
-
-
 def numbers(model):
     """Every public fitted array and number."""
     found = {key: value for key, value in vars(model).items() if key.endswith("_")}
@@ -50,13 +44,9 @@ def assert_same_bits(one, other):
         np.testing.assert_array_equal(value, second[key], err_msg=key)
 
 
-def projector(H):
-    return H @ H.T
-
-
 @every_method
 def test_repeated_runs_agree_to_the_last_bit(name, views):
-    assert_same_bits(fitted(name, views), fitted(name, views))
+    assert_same_bits(fit_quietly(name, views), fit_quietly(name, views))
 
 
 @every_method
@@ -64,7 +54,7 @@ def test_one_or_two_threads_give_the_same_labels(name, views):
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads, user_api="blas"):
-            found.append(fitted(name, views))
+            found.append(fit_quietly(name, views))
     np.testing.assert_array_equal(found[0].labels_, found[1].labels_)
     if hasattr(found[0], "embedding_"):
         one, two = (projector(model.embedding_) for model in found)
@@ -96,7 +86,9 @@ def test_the_layout_of_the_memory_changes_no_bit(name, layout, views):
         view.flags.writeable = False
         return view
 
-    assert_same_bits(fitted(name, list(views.views)), fitted(name, [*map(laid_out, views.views)]))
+    assert_same_bits(
+        fit_quietly(name, list(views.views)), fit_quietly(name, [*map(laid_out, views.views)])
+    )
 
 
 @every_method
@@ -104,23 +96,23 @@ def test_the_layout_of_the_memory_changes_no_bit(name, layout, views):
 def test_a_narrow_type_is_the_same_numbers_in_double(name, dtype, views):
     narrow = [(view * 100).astype(dtype) for view in views.views]
     wide = [view.astype(np.float64) for view in narrow]
-    assert_same_bits(fitted(name, narrow), fitted(name, wide))
+    assert_same_bits(fit_quietly(name, narrow), fit_quietly(name, wide))
 
 
 @every_method
 def test_list_dict_and_multiview_agree_to_the_last_bit(name, views):
     arrays = list(views.views)
-    expected = fitted(name, arrays)
-    assert_same_bits(expected, fitted(name, tuple(arrays)))
-    assert_same_bits(expected, fitted(name, dict(zip("abc", arrays, strict=True))))
-    assert_same_bits(expected, fitted(name, MultiView(arrays)))
+    expected = fit_quietly(name, arrays)
+    assert_same_bits(expected, fit_quietly(name, tuple(arrays)))
+    assert_same_bits(expected, fit_quietly(name, dict(zip("abc", arrays, strict=True))))
+    assert_same_bits(expected, fit_quietly(name, MultiView(arrays)))
 
 
 @pytest.mark.parametrize("solver", ["authors", "paper", "exact"])
 def test_the_order_of_the_samples_only_orders_the_labels(solver, views):
     order = np.random.default_rng(0).permutation(45)
-    straight = fitted("mkc-dnm", views, solver=solver)
-    shuffled = fitted("mkc-dnm", views[order], solver=solver)
+    straight = fit_quietly("mkc-dnm", views, solver=solver)
+    shuffled = fit_quietly("mkc-dnm", views[order], solver=solver)
     assert metrics.ari(straight.labels_[order], shuffled.labels_) == 1.0
     np.testing.assert_array_equal(straight.dimensions_, shuffled.dimensions_)
     gap = projector(straight.embedding_[order]) - projector(shuffled.embedding_)
@@ -128,8 +120,8 @@ def test_the_order_of_the_samples_only_orders_the_labels(solver, views):
 
 
 def test_the_order_of_the_views_only_orders_what_is_said_of_them(views):
-    straight = fitted("mkc-dnm", views)
-    turned = fitted("mkc-dnm", views.select(["view3", "view1", "view2"]))
+    straight = fit_quietly("mkc-dnm", views)
+    turned = fit_quietly("mkc-dnm", views.select(["view3", "view1", "view2"]))
     order = [2, 0, 1]
     assert metrics.ari(straight.labels_, turned.labels_) == 1.0
     np.testing.assert_array_equal(straight.dimensions_[order], turned.dimensions_)
@@ -140,8 +132,8 @@ def test_the_order_of_the_views_only_orders_what_is_said_of_them(views):
 
 def test_sparse_and_dense_agree(views):
     rounded = [np.where(np.abs(view) > 1, view.round(1), 0.0) for view in views.views]
-    dense = fitted("mkc-dnm", rounded)
-    sparse = fitted("mkc-dnm", [sp.csr_array(view) for view in rounded])
+    dense = fit_quietly("mkc-dnm", rounded)
+    sparse = fit_quietly("mkc-dnm", [sp.csr_array(view) for view in rounded])
     np.testing.assert_array_equal(dense.labels_, sparse.labels_)
     gap = projector(dense.embedding_) - projector(sparse.embedding_)
     np.testing.assert_allclose(gap, 0, atol=1e-8)
@@ -159,6 +151,6 @@ def test_another_process_with_another_hash_seed_says_the_same(views):
         [sys.executable, "-c", code], check=True, capture_output=True, text=True,
         env={**os.environ, "PYTHONHASHSEED": "1"},
     ).stdout  # fmt: skip
-    here = fitted("mkc-dnm", views)
+    here = fit_quietly("mkc-dnm", views)
     both = here.labels_.tobytes() + here.embedding_.tobytes()
     assert said.strip() == hashlib.sha256(both).hexdigest()

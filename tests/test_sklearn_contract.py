@@ -12,6 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fits import fit
 from mkclust import MKCDNM, MultiView, metrics
 from mkclust.datasets import make_views
 from mkclust.errors import InputError
@@ -32,10 +33,6 @@ def test_sklearn_checks(estimator, check):
 @pytest.fixture(scope="module")
 def views():
     return make_views(120, n_clusters=3, n_views=3, noise=0.5, random_state=0)
-
-
-def fit(views, **settings):
-    return MKCDNM(3, random_state=0, n_init=2, **settings).fit(views)
 
 
 def test_it_is_a_clusterer():

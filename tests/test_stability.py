@@ -126,6 +126,19 @@ def test_other_views_than_fitted_are_refused(views):
         MKCDNM(3).stability(views)
 
 
+def test_other_samples_than_fitted_are_refused_whatever_is_drawn(views, monkeypatch):
+    monkeypatch.setattr("mkclust.sharing.DRAWN", 20)
+    model = MKCDNM(3, random_state=0).fit(views)
+    with pytest.raises(InputError, match="120 samples, but views has 60"):
+        model.stability(views[:60])
+
+
+@pytest.mark.parametrize("seed", [None, -1, 1.5, np.random.RandomState(0)])
+def test_splits_need_a_seed_that_can_be_repeated(views, seed):
+    with pytest.raises(InputError, match="random_state must be a whole number from 0 on"):
+        MKCDNM(3, random_state=0).fit(views).stability(views, random_state=seed)
+
+
 def test_a_sample_of_data_too_large_for_kernels(monkeypatch):
     monkeypatch.setattr("mkclust.sharing.IN_MEMORY_UP_TO", 300)
     monkeypatch.setattr("mkclust.sharing.DRAWN", 200)

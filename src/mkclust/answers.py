@@ -11,6 +11,7 @@ import numpy as np
 from .blocks.rows import Rows
 from .choose import ChoiceOfK
 from .dual_noise import MKCDNM
+from .errors import InputError
 from .influence import LeftOut, ViewInfluence
 from .io.atomic import write_csv_atomic
 from .results import plain
@@ -19,6 +20,17 @@ from .views import MultiView
 
 CHECKED_UP_TO = 20_000  # samples: up to here both cost less than the fit, and come unasked
 NAMED = 100  # samples that flip, listed in result.json
+
+
+def require_checkable(model: Any, views: MultiView | Rows) -> None:
+    """Refuse, before the work, to be asked for stability and influence where there are none."""
+    if not isinstance(model, MKCDNM):
+        raise InputError(f"--stability asks MKC-DNM; {model.title} does not have it")
+    if isinstance(views, MultiView) and views.present is not None:
+        raise InputError(
+            "--stability needs every sample in every view, and some are absent; leave it, or "
+            "those samples, out"
+        )
 
 
 def checked_answers(model: Any, views: MultiView | Rows, asked: bool | None) -> list[Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -37,13 +36,9 @@ def fits_in_memory(n_samples: int) -> bool:
 def graphs_fit(n_samples: int, widths: Sequence[int]) -> bool:
     """Whether neighbour graphs of all views can be made: up to 100 000 rows, in half the memory.
 
-    Beyond 20 000 rows neighbours are found by an index, which needs usearch (an extra).
-
     >>> graphs_fit(1_000, [20, 30]), graphs_fit(10_000_000, [20, 30])
     (True, False)
     """
-    if n_samples > IN_MEMORY_UP_TO and find_spec("usearch") is None:
-        return False
     graphs = 16 * EDGES * (len(widths) + 1)
     copies = 8 * 6 * sum(widths)  # the views, their geometries, and all of them side by side
     return n_samples <= GRAPHS_UP_TO and n_samples * (graphs + copies) <= physical_memory() / 2

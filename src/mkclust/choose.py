@@ -108,7 +108,7 @@ def choose_k(
 
     Parameters
     ----------
-    views : as for MKCDNM
+    views : as for MKCDNM, with every sample in every view
     range : pair, iterable of int or "auto"
         The smallest and the largest number to try, or the numbers themselves; ``"auto"`` is 2 to
         12, or to half the samples where those are fewer than 24.

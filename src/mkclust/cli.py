@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -21,15 +20,20 @@ from rich.table import Table
 
 from . import datasets
 from ._version import __version__
-from .answers import CHECKED_UP_TO, answers_as_dict, checked_answers, write_stability
+from .answers import (
+    CHECKED_UP_TO,
+    answers_as_dict,
+    checked_answers,
+    require_checkable,
+    write_stability,
+)
+from .arguments import LIMITS, chosen_limits, contents, named_numbers, read_views
 from .bench.cli import app as bench
-from .blocks.rows import Rows, views_in_parts
+from .blocks.rows import Rows
 from .choose import asked_k, choose_for, choosing
 from .dual_noise import MKCDNM, RECIPES, with_recipe
 from .errors import InputError, MkclustWarning
 from .estimator import MultiViewClusterer
-from .io import inspect as inspect_file
-from .io import read
 from .io.model import load
 from .keeping import kept
 from .kernels import AUTO, KERNELS
@@ -37,7 +41,7 @@ from .method_options import chosen_options, own_parameters, with_method_options
 from .methods import METHODS
 from .progress import listening
 from .report import pageable, write_report
-from .results import write_predictions, write_results
+from .results import clear_earlier, write_predictions, write_results
 from .sharing import sharing
 from .summary import choice_table, summary
 from .supervision import supervised
@@ -120,6 +124,14 @@ Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report
 Save = Annotated[
     Path | None, typer.Option(help="Write the fitted model to this .npz, for [bold]predict[/].")
 ]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=NUMBER",
+        help=f"What a file may claim: {', '.join(LIMITS)}, such as max_bytes=2e10.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
 
 
@@ -136,6 +148,7 @@ def cluster(
     labels: Labels = None,
     transpose: Transpose = None,
     kernels: AsKernels = None,
+    limit: Limit = None,
     center: Center = True,
     normalize: Normalize = True,
     n_init: Restarts = 10,
@@ -150,26 +163,25 @@ def cluster(
     """Cluster the samples of one or more files, say what was found, and write the results.
 
     Writes labels.csv, embedding.npz (or graph.npz), stability.csv, result.json and report.html to
-    the output folder, each whole or not at all. Views in parts (folders of .npy or .parquet, .npy
-    files, zarr) are read block by block, and their labels and embedding written as parts.
+    the output folder, each whole or not at all, in place of an earlier run's. Views in parts
+    (folders of .npy or .parquet, zarr) are read by blocks, labels and embedding written as parts.
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
     if kernel is not None and kernel not in (AUTO, *KERNELS):
         raise InputError(f"unknown kernel {kernel!r}; known are {', '.join([AUTO, *KERNELS])}")
     asked = asked_k(clusters)
-    usual = with_recipe(recipe if METHODS[method] is MKCDNM else "published", {})["kernel"]
+    usual = with_recipe(recipe, {})["kernel"]
+    usual = usual if METHODS[method] is MKCDNM else RECIPES["published"]
     model = METHODS[method](
         asked if isinstance(asked, int) else 2, kernel=kernel or usual,
-        kernel_params=_kernel_params(kernel_param or []), center=center,
-        normalize=normalize, n_init=n_init,
-        random_state=seed, **chosen_options(method, options),
+        kernel_params=named_numbers("--kernel-param", kernel_param), center=center,
+        normalize=normalize, n_init=n_init, random_state=seed, **chosen_options(method, options),
     )  # fmt: skip
-    data = _read(paths, views, labels, transpose, kernels)
+    data = read_views(paths, views, labels, transpose, kernels, limit)
     if isinstance(data, Rows) and not isinstance(model, MKCDNM):
         data = data.in_memory()
-    source = [str(path) for path in paths]
-    tried = None if isinstance(asked, int) else asked
+    source, tried = list(map(str, paths)), None if isinstance(asked, int) else asked
     if save is not None:
         _check_writable(save.parent)
     _run(model, data, out, quiet, source, report=report, tried=tried, checks=stability)
@@ -184,7 +196,8 @@ def predict(
     views: ViewNames = None,
     labels: Labels = None,
     transpose: Transpose = None,
-    out: Out = Path("mkclust-out"),
+    limit: Limit = None,
+    out: Out = Path("mkclust-predicted"),
     quiet: Quiet = False,
 ) -> None:
     """Find the clusters of new samples with a saved model.
@@ -192,10 +205,10 @@ def predict(
     The files hold the same views with the same columns as those that were fitted; for kernels, a
     column for each fitted sample. Writes labels.csv and embedding.npz to the output folder.
     """
-    fitted = load(model)
+    fitted = load(model, limits=chosen_limits(limit))
     if not isinstance(fitted, MKCDNM):
         raise InputError(f"{model}: {fitted.title} says nothing about samples that were not fitted")
-    data = _read(paths, views, labels, transpose, kernels=False)
+    data = read_views(paths, views, labels, transpose, kernels=False, limit=limit)
     _check_writable(out)
     with _progress(quiet):
         written = kept(out, lambda folder: write_predictions(folder, fitted, data))
@@ -207,16 +220,17 @@ def predict(
 @app.command()
 def inspect(
     path: Annotated[Path, typer.Argument(help="A file or folder that may hold views.")],
+    limit: Limit = None,
 ) -> None:
     """Say what is in a file, and what would be made of it."""
     console = Console(highlight=False)
     table = Table("variable", "kind", "shape", "type", "used as", box=None, padding=(0, 2, 0, 0))
-    for variable in inspect_file(path):
+    for variable in contents(path, chosen_limits(limit)):
         shape = " x ".join(map(str, variable.shape))
         cells = (variable.name, variable.kind, shape, variable.dtype, variable.role)
         table.add_row(*(escape(str(cell)) for cell in cells))
     console.print(table)
-    data = read(path)
+    data = read_views([path], limit=limit)
     console.print(f"\n{escape(repr(data))}", soft_wrap=True)
     for note in data.notes:
         console.print(f"[dim]- {escape(note)}[/]", soft_wrap=True)
@@ -283,37 +297,6 @@ def main() -> None:
         sys.exit(130)
 
 
-def _kernel_params(given: list[str]) -> dict[str, float]:
-    try:
-        pairs = [text.split("=", 1) for text in given]
-        return {name: int(value) if value.isdigit() else float(value) for name, value in pairs}
-    except ValueError:
-        raise InputError(f"--kernel-param takes NAME=NUMBER, got {' '.join(given)}") from None
-
-
-def _read(
-    paths: list[Path],
-    views: str | None,
-    labels: str | None,
-    transpose: bool | None,
-    kernels: bool | None,
-) -> MultiView | Rows:
-    wanted = None if views is None else [name.strip() for name in views.split(",")]
-    stored = views_in_parts(paths)
-    if stored is not None:
-        return Rows(
-            {name: stored[name] for name in wanted or stored if name in stored},
-            labels=None if labels in (None, "none") else np.load(labels, allow_pickle=False),
-        )
-    return read(
-        paths[0] if len(paths) == 1 else paths,
-        views=wanted[0] if wanted is not None and len(wanted) == 1 else wanted,
-        labels=False if labels == "none" else labels,
-        transpose=transpose,
-        kernels=kernels,
-    )
-
-
 def _run(
     model: MultiViewClusterer,
     data: MultiView | Rows,
@@ -326,6 +309,8 @@ def _run(
 ) -> None:
     """Choose k, fit, check, write, print: what `cluster` and `demo` have in common."""
     _check_writable(out)
+    if checks:
+        require_checkable(model, data)
     with warnings.catch_warnings(record=True) as caught, _progress(quiet), sharing():
         warnings.simplefilter("always", MkclustWarning)
         choice = None if tried is None else choose_for(choosing(model), data, tried)
@@ -340,13 +325,15 @@ def _run(
     extra = {"source": source, "warnings": notes, "seconds": seconds} | answers_as_dict(answers)
 
     def write(folder: Path) -> list[Path]:
+        again = (folder / "result.json").exists()
         written = write_results(folder, model, data, extra) + write_stability(folder, answers)
-        if not (report and pageable(model, data)):
-            return written
-        command = shlex.join(["mkclust", *sys.argv[1:]])
-        page = folder / "report.html"
-        write_report(model, page, data, notes=notes, command=command, answers=answers)
-        return [*written, page]
+        if report and pageable(model, data):
+            command = shlex.join(["mkclust", *sys.argv[1:]])
+            written.append(folder / "report.html")
+            write_report(model, written[-1], data, notes=notes, command=command, answers=answers)
+        if again:
+            clear_earlier(folder, written)
+        return written
 
     written = kept(out, write)  # before a word is said: nobody may be there to read it
     console = Console(highlight=False, quiet=quiet)

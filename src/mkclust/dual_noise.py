@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -33,6 +32,7 @@ from .projection import projection
 from .selection import Goal, Selection, select
 from .sharing import spectra_of
 from .stability import SPLITS, Stability, stability_of
+from .telling import warn
 from .trust import lone_in
 from .verify import Verification, verify_fit
 from .views import MultiView
@@ -182,12 +182,7 @@ class MKCDNM(NewSamples, MultiViewClusterer):
 
     def _fit_views(self, views: MultiView | Rows) -> None:
         method = self._checked_approximation(views)
-        self.approximation_ = method
-        self.notes_: tuple[str, ...] = ()
-        self.presence_: np.ndarray | None = None
-        self.support_: np.ndarray | None = None
-        for name in OF_A_ROUTE:
-            self.__dict__.pop(name, None)  # of an earlier fit on another one
+        self._begin(method)
         if method is None:
             self._fit_in_memory(views.in_memory() if isinstance(views, Rows) else views)
             return
@@ -198,14 +193,26 @@ class MKCDNM(NewSamples, MultiViewClusterer):
         self.view_names_in_ = np.array(views.names, dtype=object)
         self._solve_rows(views if isinstance(views, Rows) else Rows(views), method, k)
 
+    def fit_kernels(self, kernels: KernelBank) -> Self:
+        self._begin(None, kernels.present)
+        return super().fit_kernels(kernels)
+
+    def _begin(self, method: str | None, present: np.ndarray | None = None) -> None:
+        """Forget an earlier fit, which may have taken another route."""
+        self.approximation_ = method
+        self.notes_: tuple[str, ...] = ()
+        self.presence_ = present
+        self.support_ = None if present is None else present.sum(axis=1)
+        for name in OF_A_ROUTE:
+            self.__dict__.pop(name, None)
+
     def _fit_in_memory(self, views: MultiView) -> None:
         notes = check_presence(views, self._checked_k(views))
-        self.presence_ = views.present
-        self.support_ = None if views.present is None else views.present.sum(axis=1)
+        self._begin(None, views.present)
         super()._fit_views(views)
         self.notes_ = (*notes, *self.notes_)
         if notes:
-            warnings.warn(" ".join(notes), MissingRowsWarning, stacklevel=4)
+            warn(" ".join(notes), MissingRowsWarning)
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         goal = self._goal(k, kernels.n_samples)
@@ -324,11 +331,7 @@ class MKCDNM(NewSamples, MultiViewClusterer):
 
 def _warn_if_degenerate(rank: int, k: int) -> None:
     if rank < k - 1:
-        warnings.warn(
-            f"the views span only {rank} common directions for {k} clusters",
-            DegenerateWarning,
-            stacklevel=5,
-        )
+        warn(f"the views span only {rank} common directions for {k} clusters", DegenerateWarning)
 
 
 RECIPES = {"auto": AUTO, "published": "gaussian"}

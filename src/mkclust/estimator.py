@@ -117,9 +117,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
 
         For one bank that serves many fits, such as those of a grid.
         """
+        k = self._k_among(kernels.n_samples)
         self._check_kmeans()
         self.view_names_in_ = np.array(kernels.names, dtype=object)
-        self._solve(kernels, int(self.n_clusters))
+        self._solve(kernels, k)
         return self
 
     def _fit_views(self, views: MultiView) -> None:
@@ -208,7 +209,16 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         return MultiView([X]) if self.columns is None else split_columns(X, self.columns)
 
     def _checked_k(self, views: MultiView | Rows) -> int:
-        k, n = self.n_clusters, len(views)
+        k = self._k_among(len(views))
+        if isinstance(views, MultiView) and (distinct := _distinct_rows(views, k)) < k:
+            raise InputError(
+                f"n_clusters = {k} is more than the {distinct} distinct samples: all others are "
+                "duplicates in every view"
+            )
+        return k
+
+    def _k_among(self, n: int) -> int:
+        k = self.n_clusters
         if not isinstance(k, Integral) or isinstance(k, bool):
             raise InputError(f"n_clusters must be a whole number, got {k!r}")
         if k < 1:
@@ -217,11 +227,6 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
             raise InputError(f"at least two samples are needed to cluster, got n_samples = {n}")
         if k > n:
             raise InputError(f"n_clusters = {k} is more than the {n} samples")
-        if isinstance(views, MultiView) and (distinct := _distinct_rows(views, int(k))) < k:
-            raise InputError(
-                f"n_clusters = {k} is more than the {distinct} distinct samples: all others are "
-                "duplicates in every view"
-            )
         return int(k)
 
     def _check_kmeans(self) -> None:

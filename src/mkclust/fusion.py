@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .consensus import Consensus, consensus
-from .geometry import Geometry, geometries, side_by_side
+from .geometry import Geometry, side_by_side
 from .kernels import KernelBank
 from .overlap import Overlap
-from .pooled import MOST, degree_normalised, pooled_graph
+from .pooled import MOST, degree_normalised, mean_graph
 from .progress import step
+from .redundancy import redundancy
 from .rolloff import RollOff, directions_for, rolled_off
 from .selection import Selection
 from .spectrum import Spectra
@@ -64,13 +66,15 @@ class Partition:
     """A consensus of either kind: what k-means sees, and the k directions noise is measured by.
 
     `embedding` is (n, D); `H` (n, k) has orthonormal columns; `fusion` is None where the
-    consensus is that of the kept directions alone.
+    consensus is that of the kept directions alone. `spreads` are the mean squared distances of
+    each view's geometries, by which new samples are placed.
     """
 
     embedding: np.ndarray
     H: np.ndarray
     singular_values: np.ndarray
     fusion: Fusion | None = None
+    spreads: tuple[tuple[float, ...], ...] = ()
 
 
 def partition(spectra: Spectra, found: Selection, k: int) -> Partition:
@@ -90,13 +94,13 @@ def fused(bank: KernelBank, positions: Sequence[int], overlap: Overlap, k: int) 
     O(n (q m + k + sum f)), q some 100 edges per sample and view.
     """
     size = directions_for(bank.n_samples, k)
-    chosen = view_weights(overlap, size - 1, placed_graphs(bank, positions))
-    graph, joint, families = fused_graph(bank, positions, chosen.weights)
-    result = rolled_off(graph, size)
+    chosen = view_weights(overlap, size - 1, redundancy_of(bank, positions))
+    found = fused_graph(bank, positions, chosen.weights)
+    result = rolled_off(found.graph, size)
     names = tuple(bank.names[p] for p in positions)
     count = min(_count(bank), bank.n_samples - 1)
-    how = Fusion(names, families, count, chosen, joint, result.lengths)
-    return Partition(result.embedding, *core(result, k), how)
+    how = Fusion(names, found.families, count, chosen, found.joint, result.lengths)
+    return Partition(result.embedding, *core(result, k), how, found.spreads)
 
 
 def placed_graphs(bank: KernelBank, positions: Sequence[int]) -> list[sp.csr_array]:
@@ -105,19 +109,35 @@ def placed_graphs(bank: KernelBank, positions: Sequence[int]) -> list[sp.csr_arr
     return [_placed(bank.graph(p).graph, held_by(bank.views, p), n) for p in positions]
 
 
-def fused_graph(
-    bank: KernelBank, positions: Sequence[int], weights: np.ndarray
-) -> tuple[sp.csr_array, np.ndarray, tuple[tuple[str, ...], ...]]:
-    """S, each view's part in the graph over all views at once, and the geometries of each."""
+def redundancy_of(bank: KernelBank, positions: Sequence[int]) -> np.ndarray:
+    """How much some views say the same, by edges and by distances: (m, m)."""
+    parts = [bank.geometries(p)[0] for p in positions]
+    held = [held_by(bank.views, p) for p in positions]
+    return redundancy(placed_graphs(bank, positions), parts, held)
+
+
+class FusedGraph(NamedTuple):
+    """S (n, n), each view's part in the graph over all views at once (m,), and its geometries."""
+
+    graph: sp.csr_array
+    joint: np.ndarray
+    families: tuple[tuple[str, ...], ...]
+    spreads: tuple[tuple[float, ...], ...]
+
+
+def fused_graph(bank: KernelBank, positions: Sequence[int], weights: np.ndarray) -> FusedGraph:
+    r"""$S = 0.7\sum_p w_p S_p + 0.3\,S_{all}$, degree-normalised, of some views."""
     step("consensus of all graphs")
     graphs = placed_graphs(bank, positions)
     mean = sum(graph * weight for graph, weight in zip(graphs, weights, strict=True))
     views = bank.views
-    parts = [geometries(views.own_rows(p), bank.names[p], views.kernels) for p in positions]
+    parts = [bank.geometries(p) for p in positions]
     joint = _joint_weights(weights, views, positions)
     together = _together(parts, joint, [held_by(views, p) for p in positions], _count(bank))
     fused = degree_normalised(sp.csr_array(mean * (1 - JOINT) + together * JOINT))
-    return fused, joint, tuple(tuple(dict.fromkeys(p.name for p in each)) for each in parts)
+    families = tuple(tuple(dict.fromkeys(part.name for part in each)) for each in parts)
+    spreads = tuple(tuple(part.spread() for part in each) for each in parts)
+    return FusedGraph(fused, joint, families, spreads)
 
 
 def _count(bank: KernelBank) -> int:
@@ -159,10 +179,10 @@ def _together(
         [parts[p][slot].taken(everywhere[rows[p]]) for p in used]
         for slot in range(len(parts[used[0]]))
     ]
-    combined = [side_by_side(slot, joint[used]) for slot in taken]
-    if all(parts[p][2] is parts[p][0] for p in used):
-        combined[2] = combined[0]
-    return _placed(pooled_graph(combined, count, "all views"), everywhere, n)
+    same = all(parts[p][2] is parts[p][0] for p in used)
+    shares = [2 / 3, 1 / 3] if same else [1 / 3] * 3
+    combined = (side_by_side(slot, joint[used]) for slot in taken[: len(shares)])
+    return _placed(mean_graph(combined, shares, count, "all views"), everywhere, n)
 
 
 def _placed(graph: sp.csr_array, held: np.ndarray, n: int) -> sp.csr_array:

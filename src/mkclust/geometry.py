@@ -29,7 +29,6 @@ KERNEL_DISTANCES, KERNEL_ANGLES = "kernel distances", "kernel angles"
 class Geometry:
     """Samples as points: rows of `points` (n, f), or of `points` = their inner products (n, n).
 
-    `beside` may hold further columns of the same samples, sparse where `points` are dense.
     `angular` says that a sample without anything in common with another is not its neighbour,
     however few there are. `of` brings rows of other samples into the same geometry.
     """
@@ -38,28 +37,49 @@ class Geometry:
     points: Any
     gram: bool = False
     angular: bool = False
-    beside: Any = None
     of: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def n_samples(self) -> int:
         return int(self.points.shape[0])
 
+    @property
+    def nbytes(self) -> int:
+        """Memory that the points take."""
+        X = self.points
+        arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+        return sum(int(array.nbytes) for array in arrays)
+
+    @property
+    def rows(self) -> np.ndarray | None:
+        """The points where they are dense."""
+        return None if self.gram or sp.issparse(self.points) else np.asarray(self.points)
+
     def norms(self) -> np.ndarray:
         """Squared length of every sample: (n,)."""
-        if self.gram:
-            return np.diagonal(self.points).copy()
-        own = squared_norms(self.points)
-        return own if self.beside is None else own + squared_norms(self.beside)
+        return np.diagonal(self.points).copy() if self.gram else squared_norms(self.points)
 
     def products(self, rows: slice, columns: slice) -> np.ndarray:
         """Inner products of some samples with others, row by row in memory."""
+        X = self.points
         if self.gram:
-            return np.array(self.points[rows, columns], order="C")
-        found = _products(self.points, rows, columns)
-        if self.beside is not None:
-            found += _products(self.beside, rows, columns)
-        return found
+            return np.array(X[rows, columns], order="C")
+        left = X[rows]
+        right = left if rows == columns else X[columns]
+        if sp.issparse(X):
+            if X.nnz <= SPARSE_UP_TO * np.prod(X.shape, dtype=float):
+                return np.asarray((left @ right.T).toarray())
+            left = left.toarray()
+            right = left if rows == columns else right.toarray()
+        return np.asarray(left @ right.T)
+
+    def distances(self, rows: np.ndarray) -> np.ndarray:
+        """Squared distances between some samples, each pair once: (b (b - 1) / 2,)."""
+        some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
+        few = Geometry(self.name, some, self.gram)
+        inner, norms = few.products(slice(None), slice(None)), few.norms()
+        one, two = np.triu_indices(len(rows), 1)
+        return np.asarray(np.maximum(norms[one] + norms[two] - 2 * inner[one, two], 0.0))
 
     def spread(self) -> float:
         """Mean squared distance of two samples, over all n^2 pairs: O(n f)."""
@@ -90,10 +110,14 @@ def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Ge
     X = X if unit == 1 else in_units(X, unit)
     counts = _looks_like_counts(X)
     X = sp.csr_array(X) if counts or sp.issparse(X) else X
+    zero = None if sp.issparse(X) else ~X.any(axis=0)
+    if zero is not None and zero.any():  # columns that take part in no product and no distance
+        X = np.compress(~zero, X, axis=1)
 
     def scaled(rows: Any) -> Any:
-        found = _floats(rows, sparse=sp.issparse(X))
-        return found if unit == 1 else in_units(found, unit)
+        found = _floats(rows, sparse=zero is None)
+        found = found if unit == 1 else in_units(found, unit)
+        return found if zero is None else np.compress(~zero, found, axis=1)
 
     if not varies(X).any():
         raise InputError(f"view {name!r} is constant: all its samples are the same")
@@ -105,13 +129,53 @@ def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Ge
     return first, second, first
 
 
-def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarray) -> Geometry:
+def condensed(parts: Sequence[Geometry]) -> tuple[Geometry, ...]:
+    """Inner products in place of dense points with as many columns as samples, or more: no more
+    memory, and none of these products is computed twice."""
+
+    def short(part: Geometry) -> Geometry:
+        X = part.rows
+        if X is None or X.shape[1] < X.shape[0]:
+            return part
+        return Geometry(part.name, X @ X.T, gram=True, angular=part.angular)
+
+    once = {id(part): part for part in parts}
+    shorter = {key: short(part) for key, part in once.items()}
+    return tuple(shorter[id(part)] for part in parts)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Several geometries of the same samples as one: squared distances added up."""
+
+    name: str
+    parts: tuple[Geometry, ...]
+    angular = False
+
+    @property
+    def n_samples(self) -> int:
+        return self.parts[0].n_samples
+
+    def norms(self) -> np.ndarray:
+        """Squared length of every sample: (n,)."""
+        return np.asarray(sum(part.norms() for part in self.parts))
+
+    def products(self, rows: slice, columns: slice) -> np.ndarray:
+        """Inner products of some samples with others, row by row in memory."""
+        total = self.parts[0].products(rows, columns)
+        for part in self.parts[1:]:
+            total += part.products(rows, columns)
+        return total
+
+
+def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarray) -> Joint:
     r"""One geometry of several: $D^2 = \sum_p w_p D_p^2 / \overline{D_p^2}$, over pairs of samples.
 
-    Rows side by side for points, a sum for inner products: O(n sum(f)) or O(n^2 m).
+    Dense points side by side, sparse ones likewise, a sum of inner products: one part each.
+    O(n sum(f)) or O(n^2 m).
 
     >>> one, two = (Geometry("x", np.array([[0.0], [size]])) for size in (1, 10))
-    >>> side_by_side([one, two], [1.0, 3.0]).points.round(3).tolist()
+    >>> side_by_side([one, two], [1.0, 3.0]).parts[0].points.round(3).tolist()
     [[0.0, 0.0], [1.414, 2.449]]
     """
     used = [
@@ -122,13 +186,30 @@ def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarra
     if not used:  # all the same in this sense, in every view: so they are side by side
         used = [(part, 1.0) for part in parts]
     name = " and ".join(dict.fromkeys(part.name for part, _ in used))
-    if parts[0].gram:
-        return Geometry(name, sum(part.points * scale for part, scale in used), gram=True)
-    scaled = [part.points * np.sqrt(scale) for part, scale in used]
-    sparse = [points for points in scaled if sp.issparse(points)]
-    dense = [points for points in scaled if not sp.issparse(points)]
-    words = sp.csr_array(sp.hstack(sparse)) if sparse else None
-    return Geometry(name, np.hstack(dense), beside=words) if dense else Geometry(name, words)
+    inner = [(part.points, scale) for part, scale in used if part.gram]
+    dense = [(part.rows, np.sqrt(scale)) for part, scale in used if part.rows is not None]
+    sparse = [
+        part.points * np.sqrt(scale)
+        for part, scale in used
+        if not part.gram and sp.issparse(part.points)
+    ]
+    found = []
+    if inner:
+        found.append(Geometry(name, sum(K * scale for K, scale in inner), gram=True))
+    if dense:
+        found.append(Geometry(name, _beside(dense)))
+    if sparse:
+        found.append(Geometry(name, sp.csr_array(sp.hstack(sparse))))
+    return Joint(name, tuple(found))
+
+
+def _beside(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
+    """Columns of several tables, each scaled, written once."""
+    edges = np.cumsum([0, *(X.shape[1] for X, _ in tables)])
+    together = np.empty((len(tables[0][0]), edges[-1]))
+    for (X, scale), start, stop in zip(tables, edges[:-1], edges[1:], strict=True):
+        np.multiply(X, scale, out=together[:, start:stop])
+    return together
 
 
 def _of_counts(X: sp.csr_array, scaled: Callable[[Any], Any]) -> tuple[Geometry, Geometry]:
@@ -183,17 +264,6 @@ def _unit(X: Any) -> Any:
     length = np.sqrt(squared_norms(X))
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 1e-12 * length.max())
     return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else X * scale[:, None]
-
-
-def _products(X: Any, rows: slice, columns: slice) -> np.ndarray:
-    """By the sparse product only where it is quicker: its cost grows by the square of the share."""
-    left, right = X[rows], X[columns]
-    if not sp.issparse(X):
-        return np.asarray(left @ (left if rows == columns else right).T)
-    if X.nnz > SPARSE_UP_TO * np.prod(X.shape, dtype=float):
-        left, right = left.toarray(), right.toarray()
-        return np.asarray(left @ (left if rows == columns else right).T)
-    return np.asarray((left @ right.T).toarray())
 
 
 def _dense(points: Any) -> np.ndarray:

@@ -70,6 +70,9 @@ class ViewInfluence:
             return "A single view: nothing to leave out."
         alike = [left.ari for left in self.without]
         most, least = int(np.argmin(alike)), int(np.argmax(alike))
+        if alike[most] == alike[least]:
+            whichever = f"Leaving out any one view changes the answer alike (ARI {alike[most]:.2f} "
+            return " ".join([*lines, f"{whichever}to the answer from all views)."])
         lines.append(
             f"Leaving out {self.names[most]} changes the answer most (ARI {alike[most]:.2f} to the "
             f"answer from all views), leaving out {self.names[least]} least ({alike[least]:.2f})."
@@ -83,8 +86,8 @@ def view_influence(
     """Cluster views, then again without each of them.
 
     `recipe` is as for `cluster`, `settings` are those of MKCDNM; ``model.view_influence(views)``
-    asks a fitted model. No eigenproblem of a view is solved again: leaving one out costs a search
-    for dimensions, the consensus and a k-means.
+    asks a fitted model. Every view must have every sample. No eigenproblem of a view is solved
+    again: leaving one out costs a search for dimensions, the consensus and a k-means.
 
     >>> from mkclust import datasets, view_influence
     >>> views = datasets.make_views(90, 3, 2, noise=0.5, n_noise_views=1, random_state=0)

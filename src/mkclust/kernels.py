@@ -9,14 +9,19 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import cosine_similarity, polynomial_kernel
 
-from .centring import Centring, centring, half_means
-from .eigen import eigenvalues
+from .centring import Centring, centring
 from .errors import InputError
-from .geometry import geometries
+from .geometry import Geometry, condensed, geometries
+from .given_kernel import (
+    brought_into_range,
+    largest_entry,
+    make_semidefinite,
+    rounding,
+    symmetric,
+)
 from .graph_kernel import GraphKernel
 from .graphs import checked_neighbours, neighbour_graph, self_tuning_graph
 from .pooled import MOST, pooled_graph
@@ -24,15 +29,11 @@ from .progress import step
 from .scaling import (
     mean_squared_distance,
     rescaled,
-    row_blocks,
     squared_distances,
     standardised,
 )
 from .views import MultiView
 
-ASYMMETRY = 1e-8  # relative; beyond it a kernel is not symmetric "but for rounding"
-INDEFINITE = 1e-8  # relative to the largest diagonal entry; how negative rounding can make it
-TILE = 256  # rows and columns of a matrix compared with its transpose at a time
 SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several cores at once
 KEPT = 512 << 20  # bytes: kernels that fit in together are kept instead of built again
 
@@ -129,7 +130,7 @@ class KernelRecipe:
         """The kernel, and what was done to it, to be done to rows of new samples."""
         unit, shift = 1.0, 0.0
         if _is_auto(kernel):
-            graph = self.graph(view, name)
+            graph = self.graph(self.geometries(view, name), name)
             return graph.toarray().astype(self.dtype, copy=False), graph.centring
         if isinstance(kernel, str) and kernel in KERNELS:
             # Symmetric and positive semi-definite by construction, and nobody else holds it.
@@ -137,24 +138,27 @@ class KernelRecipe:
             if kernel in IN_ANY_PRECISION:
                 build = partial(build, dtype=self.dtype)
             K = _called(build, view, name, self.params)
-            unit = _brought_into_range(K, _check_finite(K, name), self.span)
+            unit = brought_into_range(K, largest_entry(K, name), self.span)
         else:
             given = _called(kernel, view, name, self.params) if callable(kernel) else _dense(view)
-            K, unit = _symmetric(given, name, view.shape[0], self.span)
+            K, unit = symmetric(given, name, view.shape[0], self.span)
             if self.indefinite != "ignore":
                 wanted = self.indefinite == "shift"
-                shift = _make_semidefinite(K, name, self.center, _rounding(given), wanted)
+                shift = make_semidefinite(K, name, self.center, rounding(given), wanted)
         done = centring(K, self.center, self.normalize, name)
         done.apply(K)
         return K.astype(self.dtype, copy=False), replace(done, unit=unit, shift=shift)
 
-    def graph(self, view: Any, name: str) -> GraphKernel:
-        """The pooled neighbour graph of a view, or of a given kernel, as a kernel."""
+    def geometries(self, view: Any, name: str) -> tuple[Geometry, ...]:
+        """In which senses samples are near each other in a view, or in a given kernel."""
         if self.given:
-            view = _symmetric(_dense(view), name, view.shape[0], self.span)[0]
-        count = checked_neighbours(self.params.get("n_neighbors", MOST), view.shape[0])
-        graph = pooled_graph(geometries(view, name, self.given), count, name)
-        return GraphKernel(graph, self.center, self.normalize)
+            view = symmetric(_dense(view), name, view.shape[0], self.span)[0]
+        return condensed(geometries(view, name, self.given))
+
+    def graph(self, parts: Sequence[Geometry], name: str) -> GraphKernel:
+        """The pooled neighbour graph of a view's geometries, as a kernel."""
+        count = checked_neighbours(self.params.get("n_neighbors", MOST), parts[0].n_samples)
+        return GraphKernel(pooled_graph(parts, count, name), self.center, self.normalize)
 
     def for_views(self, names: Sequence[str]) -> list[Any]:
         """The kernel chosen for each view."""
@@ -201,6 +205,7 @@ class KernelBank(Sequence[np.ndarray]):
         self.at_once = len(views.names) if size <= SIDE_BY_SIDE else 1
         self._built: dict[int, np.ndarray] = {}
         self._graphs: dict[int, GraphKernel] = {}
+        self._geometries: dict[int, tuple[Geometry, ...]] = {}
         self.centrings: dict[int, Centring] = {}  # what was done to each kernel built so far
         self.names = views.names
         self.n_samples = len(views)
@@ -234,10 +239,21 @@ class KernelBank(Sequence[np.ndarray]):
     def graph(self, position: int) -> GraphKernel:
         """The graph behind a kernel ``"auto"``: sparse, and kept."""
         if position not in self._graphs:
-            name, view = self.names[position], self._views.own_rows(position)
-            self._graphs[position] = self._recipe.graph(view, name)
+            parts = self.geometries(position)
+            self._graphs[position] = self._recipe.graph(parts, self.names[position])
             self.centrings[position] = self._graphs[position].centring
         return self._graphs[position]
+
+    def geometries(self, position: int) -> tuple[Geometry, ...]:
+        """Where such a graph looks for neighbours: kept up to `KEPT` bytes of all views."""
+        if position in self._geometries:
+            return self._geometries[position]
+        name, view = self.names[position], self._views.own_rows(position)
+        found = self._recipe.geometries(view, name)
+        held = {id(part): part for parts in (*self._geometries.values(), found) for part in parts}
+        if sum(part.nbytes for part in held.values()) <= KEPT:
+            self._geometries[position] = found
+        return found
 
     def operator(self, position: int) -> np.ndarray | GraphKernel:
         """What eigenvectors are computed of: the matrix, or a graph that stands for it."""
@@ -291,90 +307,6 @@ def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[st
         if params:
             raise InputError(f"kernel parameters {dict(params)} do not fit: {error}") from None
         raise
-
-
-def _symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.ndarray, float]:
-    """A copy in finite float64, symmetrised within the rounding of its type; its divisor."""
-    if given.shape != (n, n) or given.dtype.kind not in "biuf":
-        raise InputError(
-            f"the kernel of view {name!r} must be {n} x {n} real numbers, got {given.dtype} "
-            f"{given.shape}"
-        )
-    K = np.array(given, dtype=np.float64, order="C")
-    peak = _check_finite(K, name)
-    unit = _brought_into_range(K, peak, span)
-    peak /= unit
-    worst = _asymmetry(K)
-    if worst > max(ASYMMETRY, 100 * _rounding(given)) * peak:
-        i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
-        raise InputError(
-            f"kernel {name!r} is not symmetric: entries ({i}, {j}) and ({j}, {i}) are "
-            f"{K[i, j]:.6g} and {K[j, i]:.6g}, {worst:.3g} apart"
-        )
-    return (K + K.T) / 2 if worst > 0 else K, unit
-
-
-def _asymmetry(K: np.ndarray) -> float:
-    """The largest $|K_{ij} - K_{ji}|$, from square tiles, each of which fits the cache."""
-    starts = range(0, len(K), TILE)
-    tiles = [(slice(i, i + TILE), slice(j, j + TILE)) for i in starts for j in starts if j >= i]
-    return float(
-        max(np.abs(K[rows, columns] - K[columns, rows].T).max() for rows, columns in tiles)
-    )
-
-
-def _brought_into_range(K: np.ndarray, peak: float, span: float) -> float:
-    """Divide K by its largest entry, in place, where sums of squares would overflow; by what."""
-    if peak == 0 or 1 / span <= peak <= span:
-        return 1.0
-    K /= peak  # no eigenvector depends on the scale
-    return peak
-
-
-def _check_finite(K: np.ndarray, name: str) -> float:
-    """The largest magnitude in K, which must be finite."""
-    peak = float(max(K.max(), -K.min()))
-    if not np.isfinite(peak):
-        at = np.argwhere(~np.isfinite(K))
-        raise InputError(
-            f"the kernel of view {name!r} has {len(at)} entries that are not finite, the first at "
-            f"{tuple(at[0].tolist())}: if the view's values are very large, scale its columns"
-        )
-    return peak
-
-
-def _make_semidefinite(
-    K: np.ndarray, name: str, center: bool, rounding: float, shift: bool
-) -> float:
-    """Refuse a kernel with negative eigenvalues beyond rounding, or add them to its diagonal.
-
-    Returns what was added.
-    What counts is the kernel as it will be used: centring may make it definite. A Cholesky
-    factorisation (n^3 / 3, two copies) decides; eigenvalues are computed only for a bad kernel.
-    """
-    used = K.copy()
-    if center:
-        half = half_means(K)
-        for rows in row_blocks(used):
-            used[rows] -= half[rows, None] + half
-    allowed = max(INDEFINITE, len(K) * rounding) * float(max(K.max(), -K.min()))
-    factor = used.copy()
-    factor.flat[:: len(K) + 1] += allowed
-    if scipy.linalg.lapack.dpotrf(factor.T, overwrite_a=1, clean=0)[1] == 0:
-        return 0.0
-    lowest = eigenvalues(used, 0, 0)[0]
-    if not shift:
-        raise InputError(
-            f"kernel {name!r} is indefinite: its smallest eigenvalue is {lowest:.3g}. Pass "
-            'indefinite="shift" to add that much to the diagonal, or "ignore" to use it as it is'
-        )
-    K.flat[:: len(K) + 1] -= lowest
-    return -float(lowest)
-
-
-def _rounding(K: np.ndarray) -> float:
-    """Relative precision of the type a kernel came in."""
-    return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else 0.0
 
 
 def _exponential(X: Any, gamma: float | None, dtype: Any) -> np.ndarray:

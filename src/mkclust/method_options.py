@@ -61,7 +61,7 @@ def _option(name: str, users: dict[str, inspect.Parameter]) -> inspect.Parameter
     flag = f"--{name.replace('_', '-')}"
     declared = f"{flag}/--no-{flag[2:]}" if kind is bool else flag
     option = typer.Option(
-        declared, help=", ".join(users), rich_help_panel=PANEL, show_default=str(spec.default)
+        declared, help=", ".join(users), rich_help_panel=PANEL, show_default=_defaults(users)
     )
     return inspect.Parameter(
         name,
@@ -69,6 +69,14 @@ def _option(name: str, users: dict[str, inspect.Parameter]) -> inspect.Parameter
         default=None,
         annotation=Annotated[kind | None, option],
     )
+
+
+def _defaults(users: dict[str, inspect.Parameter]) -> str:
+    """The default, or each method's own where they differ."""
+    values = {name: str(spec.default) for name, spec in users.items()}
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return ", ".join(f"{value} for {name}" for name, value in values.items())
 
 
 def _type(spec: inspect.Parameter) -> type:

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .geometry import Geometry
+from .geometry import Geometry, Joint
 
 WHOLE = 1 << 12  # samples up to which one tile holds all distances: 128 megabytes
-TILE = 1 << 11  # samples a side beyond that: 32 megabytes
-STRIP = 1 << 8  # rows at a time in which the nearest are chosen: they stay in the cache
+TILE = 2000  # samples a side beyond that: 32 megabytes, which an allocator still keeps for reuse
+STRIP = 1 << 6  # rows at a time, in steps that should stay in the cache
 
 
-def nearest(geometry: Geometry, count: int) -> tuple[np.ndarray, np.ndarray]:
+def nearest(geometry: Geometry | Joint, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Places (n, count) and squared distances (n, count) of the nearest others, nearest first.
 
     O(n^2 f) products, memory n x count and a few tiles.
@@ -29,16 +29,22 @@ def nearest(geometry: Geometry, count: int) -> tuple[np.ndarray, np.ndarray]:
     found = _Nearest(n, count)
     for rows, columns in _triangle(n, n if n <= WHOLE else max(TILE, count + 1)):
         D2 = geometry.products(rows, columns)
-        D2 *= -2.0
-        D2 += norms[rows, None]
-        D2 += norms[columns]
+        _to_distances(D2, norms[rows], norms[columns])
         if rows == columns:
             np.fill_diagonal(D2, np.inf)
-            found.offer(rows, columns, D2)
-        else:
-            found.offer(rows, columns, D2)
+        found.offer(rows, columns, D2)
+        if rows != columns:
             found.offer(columns, rows, D2, across=True)
     return found.in_order()
+
+
+def _to_distances(inner: np.ndarray, own: np.ndarray, others: np.ndarray) -> None:
+    """In place: squared distances from inner products and squared lengths."""
+    for top in range(0, len(inner), STRIP):
+        strip = inner[top : top + STRIP]
+        strip *= -2.0
+        strip += own[top : top + STRIP, None]
+        strip += others
 
 
 def _triangle(n: int, side: int) -> Iterator[tuple[slice, slice]]:

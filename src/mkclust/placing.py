@@ -44,23 +44,20 @@ class FusedView:
     joint: float
     spreads: tuple[float, ...]
 
-    def distances(self) -> Distances:
-        """The map to distances, with all that depends on the fitted rows alone made ready."""
+    def ready(self) -> tuple[Distances, tuple[bool, ...]]:
+        """The map to distances, with all that depends on the fitted rows alone made ready, and
+        which of the geometries know no neighbours at a right angle."""
         if self.diagonal is not None:
-            return self._of_kernel
-        first, second, third = ((part, part.norms()) for part in geometries(self.view, self.name))
+            return self._of_kernel, (False, True, False)
+        parts = geometries(self.view, self.name)
+        norms = [part.norms() for part in parts]
 
         def measured(rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
-            found = [_squared(*part, rows) for part in (first, second)]
-            return [*found, found[0] if third[0] is first[0] else _squared(*third, rows)]
+            found = [_squared(*each, rows) for each in zip(parts[:2], norms[:2], strict=True)]
+            same = parts[2] is parts[0]
+            return [*found, found[0] if same else _squared(parts[2], norms[2], rows)]
 
-        return measured
-
-    def angular(self) -> tuple[bool, ...]:
-        """Which of the geometries know no neighbours at a right angle."""
-        if self.diagonal is not None:
-            return False, True, False
-        return tuple(part.angular for part in geometries(self.view, self.name))
+        return measured, tuple(part.angular for part in parts)
 
     def _of_kernel(self, rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
         diagonal = np.asarray(self.diagonal)
@@ -104,8 +101,7 @@ class FusedProjection(OfViews):
         return KnownRows([view.view for view in self.views], held, embedding)
 
     def embedder(self) -> Embedder:
-        maps = [view.distances() for view in self.views]
-        angular = [view.angular() for view in self.views]
+        maps, angular = zip(*(view.ready() for view in self.views), strict=True)
 
         def embed(new: NewRows) -> np.ndarray:
             shape = len(new.views[0]), len(self.views)
@@ -188,9 +184,7 @@ def fused_projection(bank: KernelBank, found: Partition) -> FusedProjection:
     assert how is not None
     views = []
     for p, name in enumerate(how.names):
-        rows = bank.views.own_rows(p)
-        parts = geometries(rows, name, bank.views.kernels)
-        given = bank.views.kernels
+        rows, given = bank.views.own_rows(p), bank.views.kernels
         views.append(
             FusedView(
                 name=name,
@@ -200,16 +194,17 @@ def fused_projection(bank: KernelBank, found: Partition) -> FusedProjection:
                 held=held_by(bank.views, p),
                 weight=float(how.chosen.weights[p]),
                 joint=float(how.joint[p]),
-                spreads=_spreads(parts, rows, given),
+                spreads=_in_own_unit(found.spreads[p], rows) if given else found.spreads[p],
             )
         )
     return FusedProjection(tuple(views), found.embedding, how.n_neighbors)
 
 
-def _spreads(parts: Sequence[Geometry], rows: Any, given: bool) -> tuple[float, ...]:
-    """Mean squared distances; those of a given kernel in its own unit."""
-    unit = float(np.abs(rows).max()) if given else 1.0
-    return parts[0].spread() * unit, parts[1].spread(), parts[2].spread() * unit
+def _in_own_unit(spreads: Sequence[float], kernel: Any) -> tuple[float, ...]:
+    """Mean squared distances of a given kernel, which its geometries divide by its largest entry;
+    angles have no unit."""
+    unit = float(np.abs(kernel).max())
+    return spreads[0] * unit, spreads[1], spreads[2] * unit
 
 
 def _squared(part: Geometry, norms: np.ndarray, rows: Any) -> np.ndarray:

@@ -6,19 +6,17 @@ degree-normalised and averaged. An edge that several of them see weighs most.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from .geometry import Geometry
+from .geometry import Geometry, Joint
 from .nearest import nearest
-from .neighbours import neighbours
 from .progress import step
 
-EXACT_UP_TO = 20_000  # samples; beyond it dense rows are searched by an index
-BLOCK = 1 << 23  # distances at a time: 64 megabytes
 MOST, FEWEST = 10, 5  # neighbours; fewer than MOST where clusters are small
 CANDIDATES = 6  # times the neighbours counted, among which a local scale chooses
 SCALE_AT = 0.7  # of the neighbours: the one whose distance is a sample's own scale
@@ -44,31 +42,17 @@ def neighbours_for(n: int, k: int) -> int:
     return int(min(np.clip(round(n / k / 2 + 1e-9), FEWEST, MOST), n - 1))
 
 
-def neighbourhood(geometry: Geometry, count: int) -> Neighbourhood:
-    """The `count` nearest other samples of each.
+def neighbourhood(geometry: Geometry | Joint, count: int) -> Neighbourhood:
+    """The `count` nearest other samples of each, from all distances: O(n^2 f).
 
-    All distances, O(n^2 f), up to 20 000 samples and for sparse rows or given kernels; beyond
-    that an index of dense rows, O(n log n). Memory n x count and a few tiles.
+    Angles of a right angle and more are no neighbours, and neither are rows of zeros. Memory
+    n x count and a few tiles.
     """
-    n = geometry.n_samples
-    count = min(count, n - 1)
-    indexed = n > EXACT_UP_TO and not geometry.gram and not sp.issparse(geometry.points)
-    places, squared = (_indexed if indexed else nearest)(geometry, count)
-    return _cleaned(geometry, places, squared)
-
-
-def _indexed(geometry: Geometry, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The same by an index, nearly always the true ones; how far they are is exact."""
-    X = np.asarray(geometry.points)
-    places = neighbours(X.astype(np.float32), count, "euclidean", geometry.name)
-    squared = np.empty(places.shape)
-    height = max(1, BLOCK // (count * X.shape[1]))
-    for start in range(0, len(X), height):
-        rows = slice(start, start + height)
-        away = X[places[rows]] - X[rows, None]
-        squared[rows] = np.einsum("ijf,ijf->ij", away, away)
-    order = np.argsort(squared, axis=1, kind="stable")
-    return np.take_along_axis(places, order, axis=1), np.take_along_axis(squared, order, axis=1)
+    places, squared = nearest(geometry, min(count, geometry.n_samples - 1))
+    if geometry.angular:
+        empty = geometry.norms() < 0.5
+        squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf
+    return Neighbourhood(places, squared)
 
 
 def counted_graph(near: Neighbourhood, count: int) -> sp.csr_array:
@@ -109,13 +93,22 @@ def pooled_graph(parts: Sequence[Geometry], count: int, name: str = "rows") -> s
     >>> bool(graph[:3, 3:].max() < 1e-9 < graph[0, 1])
     True
     """
-    total = sp.csr_array((parts[0].n_samples,) * 2)
-    for geometry in dict.fromkeys(map(id, parts)):
-        same = [part for part in parts if id(part) == geometry]
-        step(f"neighbours of {name}: {same[0].name}")
-        near = neighbourhood(same[0], CANDIDATES * count)
-        both = counted_graph(near, count) + weighed_graph(near, count)
-        total = total + both * (len(same) / (2 * len(parts)))
+    once = {id(part): part for part in parts}
+    times = Counter(id(part) for part in parts)
+    shares = [times[key] / len(parts) for key in once]
+    return mean_graph(once.values(), shares, count, name)
+
+
+def mean_graph(
+    parts: Iterable[Geometry | Joint], shares: Sequence[float], count: int, name: str
+) -> sp.csr_array:
+    """The same of geometries that are made one at a time, each with its share of the whole."""
+    total = None
+    for geometry, share in zip(parts, shares, strict=True):
+        step(f"neighbours of {name}: {geometry.name}")
+        near = neighbourhood(geometry, CANDIDATES * count)
+        both = (counted_graph(near, count) + weighed_graph(near, count)) * (share / 2)
+        total = both if total is None else total + both
     return sp.csr_array(total)
 
 
@@ -133,11 +126,3 @@ def _symmetric(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
     A = sp.csr_array((weights.ravel(), places.ravel(), edges), shape=(n, n))
     A.eliminate_zeros()
     return degree_normalised(sp.csr_array((A + A.T) / 2))
-
-
-def _cleaned(geometry: Geometry, places: np.ndarray, squared: np.ndarray) -> Neighbourhood:
-    """Angles of a right angle and more are no neighbours, and neither are rows of zeros."""
-    if geometry.angular:
-        empty = geometry.norms() < 0.5
-        squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf
-    return Neighbourhood(places, squared)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ from .views import MultiView
 
 SCHEMA = 1
 PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
+OF_A_RUN = (
+    "labels.csv", "labels", "embedding.npz", "embedding", "graph.npz", "stability.csv",
+    "result.json", "report.html",
+)  # fmt: skip
 TOO_LARGE = (  # n rows, or k x k numbers: files of their own, or none
     "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
 )  # fmt: skip
@@ -89,6 +94,19 @@ def write_results(
     return written
 
 
+def clear_earlier(folder: Path, written: Sequence[Path]) -> None:
+    """Remove what an earlier run left here and this one has not written: one run's results only."""
+    for path in (folder / name for name in OF_A_RUN):
+        if path in written:
+            continue
+        if path.is_dir():
+            _clear_parts(path)
+            if not any(path.iterdir()):
+                path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+
+
 def write_predictions(folder: Path, model: MKCDNM, views: MultiView | Rows) -> list[Path]:
     """Write labels.csv and embedding.npz of new samples, each whole or not at all."""
     H = model.transform(views)
@@ -123,8 +141,7 @@ def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
     H = getattr(model, "embedding_", None)
     written = [folder / "labels"] if H is None else [folder / "labels", folder / "embedding"]
     for target in written:
-        for old in [*target.glob("part-*.npy"), *target.glob("part-*.sha256")]:
-            old.unlink()
+        _clear_parts(target)
     for number, start in enumerate(range(0, len(model.labels_), PART)):
         stop = min(start + PART, len(model.labels_))
         name = f"part-{number:05}.npy"
@@ -133,6 +150,11 @@ def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
             rows = H.read(start, stop) if isinstance(H, PartsSource) else H[start:stop]
             save_part(folder / "embedding" / name, rows)
     return written
+
+
+def _clear_parts(folder: Path) -> None:
+    for old in [*folder.glob("part-*.npy"), *folder.glob("part-*.sha256")]:
+        old.unlink()
 
 
 def plain(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral, Real
@@ -17,8 +16,10 @@ from .missing import overlap_on_common_rows
 from .overlap import Overlap, overlap
 from .spectrum import Spectra, covered
 from .staircase import Staircases, relaxed_staircases, shortfall, staircases
+from .telling import warn
 
 SOLVERS = ("authors", "paper", "exact")
+ROOM = 1.15  # times the directions that seem enough
 BY_FAR = 0.95  # of the threshold: what rough directions may miss of an overlap that is there
 
 
@@ -43,7 +44,9 @@ class Goal:
             raise InputError(f'on_infeasible must be "relax" or "raise", got {on_infeasible!r}')
         asked = {"k": k, "k-1": k - 1}.get(str(threshold), threshold)
         if not _is_number(asked) or not 0 <= asked < np.inf:
-            raise InputError(f'threshold must be "k", "k-1" or a number, got {threshold!r}')
+            raise InputError(
+                f'threshold must be "k", "k-1" or a number from 0 on, got {threshold!r}'
+            )
         most = max_dimension
         if most is not None and (not isinstance(most, Integral) or most < k):
             raise InputError(f"max_dimension must be a whole number from {k} (k) on, got {most!r}")
@@ -93,16 +96,32 @@ def _enough_overlap(spectra: Spectra | FeatureSpectra, goal: Goal) -> Overlap:
 
 
 def _first_size(spectra: Spectra | FeatureSpectra, goal: Goal) -> int:
-    """2k, doubled while even rough directions show that a pair falls short by far."""
+    """2k, and more while even rough directions show that a pair falls short by far."""
     size = min(2 * goal.k, goal.limit)
     if isinstance(spectra, FeatureSpectra):
         return size
     while size < goal.limit and (V := spectra.rough(size)) is not None:
-        pairs = combinations(V, 2)
-        if not any(np.sum((A.T @ B) ** 2) < BY_FAR * goal.threshold for A, B in pairs):
+        squared = [(A.T @ B) ** 2 for A, B in combinations(V, 2)]
+        if not any(shared.sum() < BY_FAR * goal.threshold for shared in squared):
             break
-        size = min(2 * size, goal.limit)
+        # What the solver of the paper finds depends on how many directions there are: 2k, 4k, ...
+        enough = 2 * size if goal.solver == "paper" else _size_to_reach(squared, size, goal)
+        size = min(enough, goal.limit)
     return size
+
+
+def _size_to_reach(squared: list[np.ndarray], size: int, goal: Goal) -> int:
+    r"""How many directions would do if $S_{pq}[D, D]$ went on to grow by $D^2$, as chance makes it.
+
+    `squared` are the squared entries of all $V_p^TV_q$, (size, size) each. A multiple of k, with
+    some room, twice `size` at most.
+    """
+    half, farthest = size // 2, float(size)
+    for shared in squared:
+        missing = goal.threshold - shared.sum()
+        rate = (shared.sum() - shared[:half, :half].sum()) / (size**2 - half**2)
+        farthest = max(farthest, np.sqrt(size**2 + max(missing, 0.0) / max(rate, 1e-12)))
+    return int(np.clip(-(-ROOM * farthest // goal.k) * goal.k, size + goal.k, 2 * size))
 
 
 def _overlap(spectra: Spectra | FeatureSpectra, k: int) -> Overlap:
@@ -137,7 +156,7 @@ def _constraints(
     # The same holds for neighbour graphs, whose answer does not rest on the dimensions.
     rule = isinstance(spectra, FeatureSpectra) or getattr(spectra.kernels, "pooled", False)
     if not rule or stairs.unrelated():
-        warnings.warn(f"{problem} {answer}", InfeasibleWarning, stacklevel=6)
+        warn(f"{problem} {answer}", InfeasibleWarning)
     return stairs, (f"{problem} {answer}",)
 
 

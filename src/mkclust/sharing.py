@@ -59,12 +59,13 @@ def spectra_of(kernels: KernelBank) -> Spectra:
 class Opened:
     """Views of a fitted model and spectra of their kernels, for questions beyond the fit.
 
-    `rows` are the samples drawn, where there are too many for kernels; all of them otherwise.
+    `rows` are the samples drawn, where there are too many for kernels; all `n_samples` otherwise.
     """
 
     views: MultiView
     spectra: Spectra
     rows: np.ndarray
+    n_samples: int
 
     @property
     def index(self) -> np.ndarray:
@@ -82,15 +83,15 @@ def opened(model: Any, views: Any, random_state: int = 0) -> Opened:
             "some samples are absent from some views: this question needs all samples in all "
             "views; leave those samples or views out"
         )
-    return Opened(data, spectra, rows)
+    return Opened(data, spectra, rows, len(taken))
 
 
 def opened_fit(model: Any, views: Any, random_state: int = 0) -> Opened:
     """As `opened`, for a fitted model and what it was fitted to."""
     found = opened(model, views, random_state)
     n, names = len(model.labels_), tuple(map(str, model.view_names_in_))
-    if found.rows[-1] >= n or (len(found.rows) < DRAWN and len(found.rows) != n):
-        raise InputError(f"the model was fitted to {n} samples, but views has {len(found.rows)}")
+    if found.n_samples != n:
+        raise InputError(f"the model was fitted to {n} samples, but views has {found.n_samples}")
     if found.views.names != names:
         raise InputError(
             f"the model was fitted to the views {', '.join(names)}, but views has "

@@ -91,7 +91,7 @@ def stability(
     """Cluster views and halves of them: which samples and clusters would stay.
 
     `recipe` is as for `cluster`, `settings` are those of MKCDNM; ``model.stability(views)`` asks
-    the same of a fitted model.
+    the same of a fitted model. Every view must have every sample.
 
     >>> from mkclust import datasets, stability
     >>> views = datasets.make_views(90, n_clusters=3, n_views=2, noise=0.5, random_state=0)
@@ -137,6 +137,11 @@ class Halves:
     def __init__(self, spectra: Spectra, n_splits: int, random_state: int) -> None:
         if not isinstance(n_splits, Integral) or n_splits < 1:
             raise InputError(f"n_splits must be a whole number from 1 on, got {n_splits!r}")
+        if not isinstance(random_state, Integral) or random_state < 0:
+            raise InputError(
+                f"random_state must be a whole number from 0 on here, as the splits rest on it, "
+                f"got {random_state!r}"
+            )
         self.names: tuple[str, ...] = spectra.names
         self.seed: int = random_state
         # A graph's kernel is I + S once centred and normalised: here S itself is meant.

@@ -18,6 +18,7 @@ from .choose import ChoiceOfK
 from .dual_noise import MKCDNM
 from .estimator import MultiViewClusterer
 from .metrics import evaluate
+from .report.words import counted
 from .trust import mean_agreement, unrelated
 from .views import MultiView
 
@@ -26,9 +27,10 @@ BAR = 24  # characters of the longest bar
 
 def summary(model: MultiViewClusterer, views: MultiView | Rows, seconds: float) -> Group:
     """Views, clusters, proof and, with known classes, metrics."""
+    described = counted(views.n_views, "kernel" if views.kernels else "view")
     headline = (
-        f"[bold]{len(views)} samples, {views.n_views} {'kernels' if views.kernels else 'views'}, "
-        f"{model.n_clusters} clusters by {model.title}[/] in {seconds:.1f} s"
+        f"[bold]{len(views)} samples, {described}, {counted(model.n_clusters, 'cluster')} by "
+        f"{model.title}[/] in {seconds:.1f} s"
     )
     parts: list[Any] = [*_alarm(model), Text.from_markup(headline), _views_table(model, views)]
     parts += [Padding(Text.from_markup(line), (0, 0, 0, 1)) for line in _remarks(model)]
@@ -117,7 +119,8 @@ def _remarks(model: MultiViewClusterer) -> Iterator[str]:
             yield from (escape(f"{note.removesuffix('.')}.") for note in model.notes_)
     elif hasattr(model, "n_iter_"):
         settled = "settled" if model.converged_ else "did not settle"
-        yield f"The objective {settled} after {model.n_iter_} iterations."
+        what = "objective" if hasattr(model, "objective_history_") else "search"
+        yield f"The {what} {settled} after {counted(model.n_iter_, 'iteration')}."
 
 
 def _cluster_table(labels: np.ndarray) -> Table:

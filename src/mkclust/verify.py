@@ -13,7 +13,7 @@ from scipy.sparse.linalg import eigsh
 from .dimensions import choose_dimensions
 from .eigen import eigenpairs, eigenvalues
 from .errors import InputError
-from .fusion import core, fused_graph, placed_graphs
+from .fusion import core, fused_graph, redundancy_of
 from .labels import nearest_centres
 from .noise import dual_noise
 from .overlap import Overlap, overlap
@@ -116,7 +116,7 @@ def _of_fusion(
     H = model.embedding_ / lengths
     values = leading_of_dense(graph, len(lengths) + 1)
     residual = np.abs(graph @ H - H * values[:-1]).max()
-    again = view_weights(found, len(lengths) - 1, placed_graphs(bank, positions)).weights
+    again = view_weights(found, len(lengths) - 1, redundancy_of(bank, positions)).weights
     support = np.maximum(values[:-1] / values[0], LEAST)
     checks = [
         Check("H has orthonormal columns", _gram_error(H), 1e-8),

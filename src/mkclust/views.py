@@ -80,7 +80,7 @@ class MultiView:
         order = align(items, self.names)
         self.kernels: bool = bool(kernels)
         found_in = [
-            _matrix(view, name, self.kernels, alone=len(items) == 1 and present is None)
+            _matrix(view, name, self.kernels, len(items) == 1 and present is None, index)
             for view, name in zip(items, self.names, strict=True)
         ]
         if self.kernels:
@@ -272,13 +272,16 @@ def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     return checked
 
 
-def _matrix(view: Any, name: str, kernel: bool, alone: bool) -> tuple[Any, np.ndarray | None]:
+def _matrix(
+    view: Any, name: str, kernel: bool, alone: bool, index: Any
+) -> tuple[Any, np.ndarray | None]:
     """One view as a 2-D ndarray or csr array, its dtype kept where numeric; and its absent rows.
 
     Those are NaN throughout; everything else is finite. The only view there is lacks none.
     """
     _check_numeric_columns(view, name)
     columns = list(view.columns) if is_frame(view) or is_polars(view) else None
+    samples = view.index if is_frame(view) else index
     try:
         matrix = check_array(
             view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
@@ -301,7 +304,7 @@ def _matrix(view: Any, name: str, kernel: bool, alone: bool) -> tuple[Any, np.nd
     absent = np.zeros(matrix.shape[0], dtype=bool)
     if not (alone or sp.issparse(matrix)):
         absent = np.isnan(matrix).all(axis=1)
-    _check_finite(matrix, name, columns, absent, kernel)
+    check_finite(matrix, name, samples, columns, absent, kernel)
     return matrix, absent
 
 
@@ -315,9 +318,15 @@ def _check_numeric_columns(view: Any, name: str) -> None:
         )
 
 
-def _check_finite(
-    matrix: Any, name: str, columns: list[Any] | None, absent: np.ndarray, kernel: bool
+def check_finite(
+    matrix: Any,
+    name: str,
+    samples: Any,
+    columns: Sequence[Any] | None,
+    absent: np.ndarray,
+    kernel: bool = False,
 ) -> None:
+    """Refuse NaN and infinity outside the absent rows, by sample and column."""
     if sp.issparse(matrix):
         coo = matrix.tocoo()
         bad = ~np.isfinite(coo.data)
@@ -329,9 +338,12 @@ def _check_finite(
         return
     row, column = at[0]
     where = repr(columns[column]) if columns is not None else str(column)
+    own = [] if samples is None else np.asarray(samples).ravel()[row : row + 1].tolist()
+    whose = f" ({own[0]!r})" if own and own[0] != row else ""
+    values = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
     raise InputError(
-        f"view {name!r} has {len(at)} values that are NaN or infinite (inf), the first at row "
-        f"{row}, column {where}: fill them in or drop the column; a sample may lack one of "
+        f"view {name!r} has {values} NaN or infinite (inf), the first at row {row}{whose}, "
+        f"column {where}: fill them in or drop the column; a sample may lack one of "
         "several views only as a whole, its row all NaN"
     )
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from .overlap import Overlap
 from .staircase import DEVIATIONS
@@ -20,7 +19,7 @@ class ViewWeights:
     """How much each view counts and why: `weights` (m,) sum to 1.
 
     `agreement` (m, m) is chance-corrected: 1 for equal subspaces, about 0 for unrelated ones.
-    `redundancy` (m, m) is 1 for views with the same neighbours, near 0 for different ones.
+    `redundancy` (m, m) is 1 for views that say the same, near 0 for different ones.
     `equal` says that no two views agree beyond chance, so that nothing tells them apart.
     """
 
@@ -61,32 +60,30 @@ class ViewWeights:
         return text
 
 
-def view_weights(overlap: Overlap, size: int, graphs: Sequence[sp.csr_array]) -> ViewWeights:
+def view_weights(overlap: Overlap, size: int, redundancy: np.ndarray) -> ViewWeights:
     r"""$w_p \propto s_p \, \overline{A_{pq}}$, the agreement of p with the other views, averaged.
 
     A is the chance-corrected agreement of the first `size` directions. Agreement within five
-    standard deviations of chance counts as none. Views with the same edges share a vote:
-    $s_p = 1/\sum_q R_{pq}$, $R_{pq}$ the squared cosine between their `graphs` (n, n), and
-    confirm each other by $1 - R_{pq}$: all views given several times weigh exactly as once,
-    copies of one view a little more than it. O(m^2 (D^2 + nnz)).
+    standard deviations of chance counts as none. Views that say the same share a vote:
+    $s_p = 1/\sum_q R_{pq}$, R their `redundancy` (m, m), and confirm each other by $1 - R_{pq}$:
+    all views given several times weigh exactly as once, copies of one view a little more than
+    it. O(m^2 D^2).
 
     >>> rng = np.random.default_rng(0)
     >>> U, noise = (np.linalg.qr(rng.standard_normal((200, 4)))[0] for _ in range(2))
     >>> B = np.hstack([U, U, noise])
-    >>> graphs = [sp.csr_array(sp.eye_array(200, k=i)) for i in (1, 2, 3)]
-    >>> view_weights(Overlap(B.T @ B, np.array([0, 4, 8, 12]), 200), 4, graphs).weights
+    >>> view_weights(Overlap(B.T @ B, np.array([0, 4, 8, 12]), 200), 4, np.eye(3)).weights
     array([0.5, 0.5, 0. ])
     """
     agreement = _agreement(overlap, size)
     n = overlap.pair_samples
     chance = DEVIATIONS * np.sqrt(2 / np.maximum((n - 1) * (n + 2), 1))
-    redundancy = _redundancy(graphs)
     confirmed = np.where(agreement > chance, agreement, 0.0)
     share = 1 / redundancy.sum(axis=1)
     others = share * (1 - redundancy)
     np.fill_diagonal(others, 0.0)
     total = others.sum(axis=1)
-    m = len(graphs)
+    m = len(redundancy)
     raw = np.divide((others * confirmed).sum(axis=1), total, out=np.zeros(m), where=total > 1e-9)
     raw *= share
     equal = not raw.sum() > 0
@@ -100,16 +97,4 @@ def _agreement(overlap: Overlap, size: int) -> np.ndarray:
     filled = np.outer(d, d) / overlap.pair_samples >= np.minimum.outer(d, d)
     found = np.where(filled | np.isnan(overlap.pair_samples), 0.0, overlap.agreement(size))
     np.fill_diagonal(found, 1.0)
-    return found
-
-
-def _redundancy(graphs: Sequence[sp.csr_array]) -> np.ndarray:
-    m = len(graphs)
-    found = np.eye(m)
-    lengths = [float(np.sqrt(graph.power(2).sum())) for graph in graphs]
-    for p in range(m):
-        for q in range(p):
-            inner = float(graphs[p].multiply(graphs[q]).sum())
-            cosine = inner / max(lengths[p] * lengths[q], np.finfo(float).tiny)
-            found[p, q] = found[q, p] = min(cosine, 1.0) ** 2
     return found

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from ..errors import DegenerateWarning
 from ..labels import kmeans_clusters, unit_rows
 from ..progress import step
+from ..telling import warn
 from .engine import Engine
 from .passes import each, total
 from .work import Arrays, Work
@@ -124,8 +125,8 @@ def kmeans(
 
     The best of `n_init` k-means++ starts on a seeded sample of the rows goes on with exact Lloyd
     steps on all of them, until the centres rest as in scikit-learn; `work` keeps them under
-    `name`. Where all rows fit into the
-    sample this is scikit-learn's k-means. O(n k r) a step; nothing of n rows but the labels.
+    `name`. Where all rows fit into the sample this is scikit-learn's k-means. O(n k r) a step;
+    nothing of n rows but the labels.
     """
     n = int(blocks[-1].stop)
     random = np.random.default_rng([seed, 1])
@@ -141,10 +142,7 @@ def kmeans(
     parts = list(each("labels", AssignTask(centres), blocks, engine))
     labels = np.concatenate([part["labels"] for part in parts])
     if (distinct := np.count_nonzero(np.bincount(labels, minlength=k))) < k:
-        warnings.warn(
-            f"only {distinct} clusters found where {k} were asked for", DegenerateWarning,
-            stacklevel=2,
-        )  # fmt: skip
+        warn(f"only {distinct} clusters found where {k} were asked for", DegenerateWarning)
     return Clustering(
         labels=labels,
         centres=centres,

@@ -174,7 +174,7 @@ def views_in_parts(paths: Sequence[Path]) -> dict[str, Path] | None:
     several = len(paths) > 1
     if not paths or not all(_is_source(path, several) for path in paths):
         return None
-    return {path.stem: path for path in paths}
+    return _by_name(list(paths))
 
 
 def _is_source(path: Path, parquet: bool = False) -> bool:

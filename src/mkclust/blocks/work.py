@@ -16,11 +16,11 @@ Arrays = dict[str, np.ndarray]
 
 
 class Work:
-    """Finished pieces of one run: ``results/NAME.npz`` each, a line in a journal with its SHA-256.
+    """Finished pieces of one run: ``results/NAME.npz`` each, and its SHA-256 beside it as a seal.
 
-    Everything is written to a temporary name and renamed, the journal entry last; a run killed
-    at any moment leaves either a finished piece or none. A piece whose checksum fails is made
-    anew. `run` says what is being computed: a folder that holds another run is refused.
+    Everything is written to a temporary name and renamed, the seal last; a run killed at any
+    moment leaves either a finished piece or none. A piece whose seal does not fit is made anew.
+    `run` says what is being computed: a folder that holds another run is refused.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

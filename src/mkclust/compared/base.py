@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import product
 from numbers import Integral, Real
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..errors import ConvergenceWarning, InputError
 from ..estimator import MultiViewClusterer
+from ..telling import warn
 
 POWERS_OF_TWO = tuple(2.0**exponent for exponent in range(-15, 16))  # the grid most papers share
 
@@ -51,12 +51,12 @@ class Trace:
 
 
 class ComparedMethod(MultiViewClusterer):
-    """A method of the paper's comparison: fitted, it has its objective's trace.
+    """A method of the paper's comparison: fitted, it says how it came to its end.
 
     Attributes
     ----------
     labels_ : (n,) int array
-    objective_history_ : (n_iter_,) array
+    objective_history_ : (n_iter_,) array; not of CAGL, which has no one objective
     n_iter_ : int
     converged_ : bool, False when it stopped at its cap
     """
@@ -81,10 +81,9 @@ class ComparedMethod(MultiViewClusterer):
         self.n_iter_ = len(trace.values)
         self.converged_ = trace.converged
         if not trace.converged:
-            warnings.warn(
+            warn(
                 f"{self.title} stopped at its cap of {trace.cap} iterations before it settled",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
@@ -14,6 +12,7 @@ from scipy.spatial.distance import cdist
 from ..eigen import eigenpairs
 from ..errors import ConvergenceWarning
 from ..spectrum import DENSE_UP_TO, top_eigenpairs, with_fixed_signs
+from ..telling import warn
 
 ILL = 1e10  # a trace of that many ridges: the condition at which solving loses too many digits
 FLOODED_UP_TO = 100  # samples: components of smaller graphs need no sparse matrix
@@ -262,10 +261,9 @@ def _indicators(graph: np.ndarray) -> np.ndarray:
 
 
 def warn_of_components(title: str, found: int, k: int, consequence: str) -> None:
-    """Say that a graph does not have k components; to be called from `_solve`."""
-    warnings.warn(
+    """Say that a graph does not have k components."""
+    warn(
         f"{title} ended with a graph of {found} connected components where {k} were asked for: "
         f"{consequence}",
         ConvergenceWarning,
-        stacklevel=4,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..errors import DegenerateWarning
 from ..kernels import KernelBank
 from ..labels import kmeans_labels, unit_rows
 from ..progress import step
+from ..telling import warn
 from .base import ComparedMethod, Trace
 from .lfmkc import alignments, first_rotations, fuse, partitions, rotations
 from .linalg import polar, trace_product, unit
@@ -96,10 +96,9 @@ class OPLF(ComparedMethod):
         self.empty_clusters_ = empty_clusters(found.labels, k)
         self._keep(found.trace)
         if len(self.empty_clusters_):
-            warnings.warn(
+            warn(
                 f"{len(self.empty_clusters_)} of {k} clusters ran empty; reseed=True fills them",
                 DegenerateWarning,
-                stacklevel=3,
             )
 
 

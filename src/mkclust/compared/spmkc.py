@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -13,6 +12,7 @@ from ..errors import DegenerateWarning
 from ..kernels import KernelBank
 from ..progress import step
 from ..spectrum import top_eigenpairs
+from ..telling import warn
 from .base import ComparedMethod, Trace, checked_number
 from .graph_learning import clipped_ridge, expression_value, self_expression
 from .linalg import gram, psd_part, weighted_sum
@@ -119,11 +119,10 @@ class SPMKC(ComparedMethod):
     def _warn_if_collapsed(self, names: Sequence[str]) -> None:
         heaviest = int(self.weights_.argmax())
         if len(names) > 1 and self.weights_[heaviest] > 1 - COLLAPSED:
-            warnings.warn(
+            warn(
                 f"all weight went to the kernel of {names[heaviest]} and none to the others: a "
                 "smaller lam1, or a larger lam3 or lam4, spreads it",
                 DegenerateWarning,
-                stacklevel=4,
             )
 
 

@@ -47,7 +47,8 @@ class Limits:
         if count > most:
             raise FileFormatError(
                 f"{what} claims {count:,} {quantity}, over the limit of {most:,}; if that is "
-                f"right, read it with limits=Limits(max_{quantity}={count})"
+                f"right, read it with limits=Limits(max_{quantity}={count}), or on the command "
+                f"line with --limit max_{quantity}={count}"
             )
 
 

@@ -25,9 +25,7 @@ from .hdf5 import attribute, group, member, opened, sound
 from .variables import Variable
 
 ADVICE = "write it again with .write() of MuData or AnnData"
-NAMES_AT_ONCE = (
-    256 << 20
-)  # bytes: a name may be as long as the file, so few are read of a large one
+NAMES_AT_ONCE = 256 << 20  # bytes: a name may be as long as the file, so few of a large one
 SLOTS = ("layers", "obsm")  # beside X, where matrices with a row per sample lie
 SPARSE = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import zipfile
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from math import isfinite
@@ -90,6 +91,8 @@ def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> An
     file = as_path(path)
     with naming(file):
         check_regular(file)
+        if not zipfile.is_zipfile(file):
+            raise FileFormatError(f"not a saved model: {ADVICE}")
         found = npz.variables(file, limits)
         limits.allow("bytes", sum(variable.bytes for variable in found), "it")
         if not any(variable.name == "document" for variable in found):

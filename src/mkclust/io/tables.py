@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..alignment import lacking_words, placed
 from ..errors import FileFormatError, InputError
-from ..views import MultiView
+from ..views import MultiView, check_finite
 from .choose import Name, Request
+from .guard import naming
 from .plan import orientation
 from .variables import is_index_name, is_kernel_name, is_label_name, plain
 
@@ -164,6 +166,9 @@ def combine(
     kernels = _are_kernels(tables, request.kernels, notes)
     if not kernels and _samples_are_columns(tables, classes, request.transpose, notes):
         tables = [table.turned() for table in tables]
+    if not kernels:
+        for table in tables:
+            _check_whole(table)
     tables = _in_line(tables, kernels, notes)
     labels = _classes(tables, classes, request, notes)
     index = next((table.index for table in tables if table.index is not None), None)
@@ -176,6 +181,16 @@ def combine(
         notes=[*notes, *more_notes],
         present=_present(tables),
     )
+
+
+def _check_whole(table: Table) -> None:
+    """Refuse rows with some of their numbers: here the columns have names, later they have not."""
+    values = table.values
+    if sp.issparse(values) or values.dtype.kind != "f" or np.isfinite(values).all():
+        return
+    absent = np.isnan(values).all(axis=1)
+    with naming(table.path):
+        check_finite(values, table.name, table.index, table.columns, absent)
 
 
 def _present(tables: Sequence[Table]) -> np.ndarray | None:

@@ -51,11 +51,19 @@ def chart_data(subject: Subject, silhouettes: Silhouettes | None) -> dict[str, A
         "spectra": _spectra(subject, shown),
         "samples": _samples(subject, shown),
         "blocks": _blocks(subject, shown),
-        "silhouettes": None if silhouettes is None else _rounded(silhouettes.quantiles, 3),
+        "silhouettes": _silhouettes(silhouettes),
         "classes": _classes(subject),
         "choice": _choice(subject),
         "stability": _stability(subject),
     }
+
+
+def _silhouettes(found: Silhouettes | None) -> Any:
+    """Quantiles by cluster; None for a cluster that nobody is in."""
+    if found is None:
+        return None
+    rows = _rounded(found.quantiles, 3)
+    return [None if np.isnan(row).any() else row for row in rows]
 
 
 def _agreement(subject: Subject, order: np.ndarray) -> Any:

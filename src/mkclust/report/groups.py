@@ -16,7 +16,10 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True)
 class Silhouettes:
-    """Of a sample of rows: means and quantiles (k, 5) by cluster, the overall mean."""
+    """Of a sample of rows: means and quantiles (k, 5) by cluster, the overall mean.
+
+    NaN for a cluster that nobody is in.
+    """
 
     mean: float
     by_cluster: np.ndarray
@@ -36,17 +39,20 @@ def silhouettes(H: np.ndarray, labels: np.ndarray) -> Silhouettes | None:
     """
     rows = sample_rows(labels, COMPARED)
     taken = labels[rows]
-    k = int(labels.max()) + 1
-    if not 1 < k < len(rows):
+    sizes = np.bincount(labels)
+    there = np.flatnonzero(sizes)
+    if not 1 < len(there) < len(rows):
         return None
     values = silhouette_samples(unit_rows(np.asarray(H[rows], dtype=float)), taken)
-    parts = [values[taken == c] for c in range(k)]
-    weights = np.bincount(labels) / len(labels)
-    means = np.array([part.mean() for part in parts])
+    means = np.full(len(sizes), np.nan)
+    quantiles = np.full((len(sizes), len(QUANTILES)), np.nan)
+    for c in there:
+        means[c] = values[taken == c].mean()
+        quantiles[c] = np.quantile(values[taken == c], QUANTILES)
     return Silhouettes(
-        mean=float(weights @ means),
+        mean=float(sizes[there] @ means[there] / len(labels)),
         by_cluster=means,
-        quantiles=np.array([np.quantile(part, QUANTILES) for part in parts]),
+        quantiles=quantiles,
         n_rows=len(rows),
     )
 

@@ -50,7 +50,9 @@ def corners(labels: np.ndarray, H: np.ndarray) -> np.ndarray:
     """One corner of a regular polygon for each cluster (k, 2), neighbours in H side by side."""
     k = int(labels.max()) + 1
     plane = principal_plane(H)
-    centres = np.array([plane[labels == c].mean(axis=0) for c in range(k)])
+    centres = np.zeros((k, 2))
+    for c in np.unique(labels):  # a cluster that ran empty keeps its corner
+        centres[c] = plane[labels == c].mean(axis=0)
     turn = np.arctan2(*(centres - centres.mean(axis=0)).T[::-1])
     place = np.empty(k)
     place[np.argsort(turn, kind="stable")] = np.arange(k)

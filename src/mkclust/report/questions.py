@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..influence import LeftOut, change
+from ..stability import FLIPS
 from ..trust import ranking
 from . import words
 from .html import Raw, chart, paragraph, section, table, text
@@ -56,7 +57,7 @@ def stable(subject: Subject) -> Raw:
     if found is None:
         return Raw("")
     sizes = np.bincount(found.labels, minlength=len(found.clusters))
-    flips = np.bincount(found.labels[found.samples < 0.5], minlength=len(found.clusters))
+    flips = np.bincount(found.labels[found.samples < FLIPS], minlength=len(found.clusters))
     clusters = [
         [cluster, sizes[cluster], f"{value:.2f}", words.steadiness(value), int(flips[cluster])]
         for cluster, value in enumerate(found.clusters)

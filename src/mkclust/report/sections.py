@@ -215,13 +215,15 @@ def clusters(subject: Subject, silhouettes: Silhouettes | None) -> Raw:
     if silhouettes is not None:
         head.append("silhouette")
         right.append(3)
-        columns.append([f"{value:.2f}" for value in silhouettes.by_cluster])
+        means = silhouettes.by_cluster
+        columns.append(["–" if np.isnan(value) else f"{value:.2f}" for value in means])
     if subject.classes is not None:
         names, counts = class_table(subject.classes, subject.labels)
         top = counts.argmax(axis=1)
         head.append("largest class")
         columns.append([
-            f"{names[c]} ({100 * counts[i, c] / sizes[i]:.0f} %)" for i, c in enumerate(top)
+            f"{names[c]} ({100 * counts[i, c] / sizes[i]:.0f} %)" if sizes[i] else "–"
+            for i, c in enumerate(top)
         ])  # fmt: skip
     parts: list[str] = [
         chart("clusters", "Bars of cluster sizes and boxes of silhouettes; the table below has the "

@@ -158,7 +158,8 @@ def proof(subject: Subject) -> list[str]:
         return lines
     settled = "settled" if getattr(model, "converged_", True) else "did not settle"
     times = counted(int(getattr(model, "n_iter_", 1)), "iteration")
-    return [f"The objective {settled} after {times}. This method gives no proof of optimality."]
+    what = "objective" if hasattr(model, "objective_history_") else "search"
+    return [f"The {what} {settled} after {times}. This method gives no proof of optimality."]
 
 
 def counted(number: int, noun: str) -> str:

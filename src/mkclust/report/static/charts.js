@@ -76,7 +76,7 @@ const Charts = (() => {
   function classes() {
     const { names, counts } = data.classes;
     const sizes = counts.map((row) => row.reduce((sum, value) => sum + value, 0));
-    const shares = counts.map((row, y) => row.map((value) => value / sizes[y]));
+    const shares = counts.map((row, y) => row.map((value) => value / (sizes[y] || 1)));
     const clusters = counts.map((_, cluster) => `cluster ${cluster}`);
     return cells(clusters, names, shares, names.length <= 16 ? (x, y) => counts[y][x] || "" : null,
       ({ value }) => tip(`cluster ${value[1]}, class ${names[value[0]]}`,
@@ -105,7 +105,7 @@ const Charts = (() => {
     const names = data.views.map((view) => view.name);
     const bar = (values, tone) => ({ type: "bar", data: values, itemStyle: { color: css(tone) },
       label: { show: true, position: "right", color: css("--quiet"), fontSize: 11, formatter: ({ value }) => value.toFixed(1) } });
-        return bars([
+    return bars([
       { title: "N-noise", series: bar(data.noise.null, "--n-noise"), axis: roomy },
       { title: "C-noise", series: bar(data.noise.column, "--c-noise"), axis: roomy },
     ], names, viewColour, 18);
@@ -123,9 +123,9 @@ const Charts = (() => {
       label: { show: true, position: "right", color: css("--quiet"), fontSize: 11 } };
     const panels = [{ title: "samples", series: sizes, axis: roomy }];
     if (data.silhouettes) {
-      const boxes = data.silhouettes.map((value, c) => ({ value,
+      const boxes = data.silhouettes.map((value, c) => ({ value: value || [],
         itemStyle: { color: colour(c) + "55", borderColor: colour(c), borderWidth: 1.5 } }));
-      const least = Math.min(0, ...data.silhouettes.map((value) => value[0]));
+      const least = Math.min(0, ...data.silhouettes.filter(Boolean).map((value) => value[0]));
       panels.push({ title: "silhouette", axis: { min: Math.floor(4 * least) / 4, max: 1, interval: 0.25 },
         series: { type: "boxplot", layout: "vertical", data: boxes, boxWidth: [6, 14],
           tooltip: { formatter: ({ name, value }) => tip(name, `median silhouette ${value[3].toFixed(2)}`,

@@ -50,9 +50,9 @@
       return data.sizes.map((_, c) => mark(1.13 * samples.ends[2 * c], 1.13 * samples.ends[2 * c + 1], c));
     }
     const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
-    return data.sizes.map((_, c) => {
+    return data.sizes.flatMap((_, c) => {
       const own = every.filter((i) => samples.clusters[i] === c).map((i) => point(at, i));
-      return mark(middle(own.map((p) => p[0])), middle(own.map((p) => p[1])), c);
+      return own.length ? [mark(middle(own.map((p) => p[0])), middle(own.map((p) => p[1])), c)] : [];
     });
   }
 

@@ -1,0 +1,6 @@
+"""``python -m mkclust``: the command line, where `mkclust` is not on the path."""
+
+from .cli import command
+
+if __name__ == "__main__":
+    command()
