@@ -372,3 +372,11 @@ def test_one_view_and_one_cluster(views):
     assert approximated(views.views[0]).dimensions_.tolist() == [K]
     one = MKCDNM(1, approximation="nystroem", n_components=20, random_state=0).fit(views)
     assert set(one.labels_.tolist()) == {0}
+
+
+def test_what_only_large_runs_use_is_said_not_to_have_been_used(tmp_path):
+    views = make_views(60, 3, 2, random_state=0)
+    model = MKCDNM(3, work=tmp_path / "work", dask="localhost:1", random_state=0).fit(views)
+    assert model.notes_[0].startswith("work and dask were not used: the kernels of 60 samples fit")
+    assert not (tmp_path / "work").exists()
+    assert MKCDNM(3, random_state=0).fit(views).notes_ == model.notes_[1:]

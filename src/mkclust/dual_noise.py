@@ -210,9 +210,20 @@ class MKCDNM(NewSamples, MultiViewClusterer):
         notes = check_presence(views, self._checked_k(views))
         self._begin(None, views.present)
         super()._fit_views(views)
-        self.notes_ = (*notes, *self.notes_)
+        self.notes_ = (*notes, *self._unused(len(views)), *self.notes_)
         if notes:
             warn(" ".join(notes), MissingRowsWarning)
+
+    def _unused(self, n: int) -> tuple[str, ...]:
+        """What was asked for and serves only where kernels are approximated, piece by piece."""
+        idle = [name for name in ("work", "dask") if getattr(self, name) is not None]
+        if not idle:
+            return ()
+        many = "were" if len(idle) > 1 else "was"
+        return (
+            f"{' and '.join(idle)} {many} not used: the kernels of {n} samples fit in memory "
+            '(approximation="nystroem" takes the other route)',
+        )
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         goal = self._goal(k, kernels.n_samples)
