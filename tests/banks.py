@@ -3,6 +3,7 @@
 import pytest
 
 from fits import table
+from mkclust.centring import centring
 from mkclust.kernels import KERNELS, KernelBank, KernelRecipe
 from mkclust.views import MultiView
 
@@ -20,3 +21,9 @@ def bank(views, kernel="gaussian", kernels=False, **settings):
 def random_kernel(n=30, seed=0):
     X = table(n, 12, seed) + 2
     return X @ X.T
+
+
+def centred_and_normalised(K, center=True, normalize=True):
+    """K itself, once both are done to it in place."""
+    centring(K, center, normalize).apply(K)
+    return K

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from banks import random_kernel
-from mkclust.centring import centred_and_normalised
+from banks import centred_and_normalised, random_kernel
 
 
 def test_centring_is_the_projection_off_the_constant_vector():

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from banks import bank, every_kernel, random_kernel
+from banks import bank, centred_and_normalised, every_kernel, random_kernel
 from fits import table
-from mkclust.centring import centred_and_normalised
 from mkclust.errors import InputError
 from mkclust.graphs import neighbour_graph
 from mkclust.kernels import KernelBank, KernelRecipe, gaussian

@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import laplacian_kernel
 
+from banks import centred_and_normalised
 from fits import fit
 from mkclust import METHODS, MKCDNM, MultiView, metrics, read
 from mkclust.blocks.rows import Rows
-from mkclust.centring import centred_and_normalised, centring
+from mkclust.centring import centring
 from mkclust.cross import GRAPH_WEIGHTS, KERNEL_ROWS
 from mkclust.datasets import load_mfeat, make_views
 from mkclust.errors import InputError, MkclustWarning

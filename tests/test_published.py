@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.io
 
+from banks import centred_and_normalised
 from mkclust import MKCDNM, metrics
-from mkclust.centring import centred_and_normalised
 from mkclust.labels import kmeans_labels
 from planted import projector, trace_of
 

@@ -63,7 +63,12 @@ class Centring:
 def centring(
     K: np.ndarray, center: bool = True, normalize: bool = True, name: str = "kernel"
 ) -> Centring:
-    """What centring and normalising takes off a kernel; a constant one is an InputError."""
+    r"""What centring and normalising takes off a kernel; a constant one is an InputError.
+
+    $K_{ij} \leftarrow (K_{ij} - r_i - r_j + \bar r) / \sqrt{K_{ii}K_{jj}}$ with $r$ the column
+    means of K and 1e-12 added to the centred diagonal, less for kernels smaller than one, so
+    that small units do not matter. A sample without any similarity left keeps a zero row.
+    """
     own = np.diagonal(K)
     size = float(np.abs(own).max())
     half = half_means(K) if center else None
@@ -78,19 +83,6 @@ def centring(
         jitter=jitter,
         own=float(own[0]) if (own == own[0]).all() else None,
     )
-
-
-def centred_and_normalised(
-    K: np.ndarray, center: bool = True, normalize: bool = True, name: str = "kernel"
-) -> np.ndarray:
-    r"""Centre, then scale to unit diagonal, in place and in one pass.
-
-    $K_{ij} \leftarrow (K_{ij} - r_i - r_j + \bar r) / \sqrt{K_{ii}K_{jj}}$ with $r$ the column
-    means of K and 1e-12 added to the centred diagonal, less for kernels smaller than one, so
-    that small units do not matter. A sample without any similarity left keeps a zero row.
-    """
-    centring(K, center, normalize, name).apply(K)
-    return K
 
 
 def half_means(K: np.ndarray) -> np.ndarray:
