@@ -3,6 +3,7 @@ import pytest
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from mkclust import lloyd
 from mkclust.errors import DegenerateWarning
 from mkclust.labels import kmeans_clusters, kmeans_labels, spread_starts, unit_rows
 from mkclust.metrics import accuracy
@@ -41,16 +42,21 @@ def test_the_same_seed_gives_the_same_labels_for_any_number_of_threads():
     np.testing.assert_array_equal(found[0], found[2])
 
 
-def test_k_means_has_one_thread_whatever_is_allowed(monkeypatch):
+@pytest.mark.parametrize("small", [True, False])
+def test_k_means_has_one_thread_whatever_is_allowed(monkeypatch, small):
     """Equal labels may be luck: the order of a parallel sum is not fixed, so there is none."""
     seen = []
 
-    class Watched(KMeans):
-        def fit(self, X):
+    def watched(function):
+        def call(*arguments):
             seen.extend(pool["num_threads"] for pool in threadpool_info())
-            return super().fit(X)
+            return function(*arguments)
 
-    monkeypatch.setattr("mkclust.labels.KMeans", Watched)
+        return call
+
+    monkeypatch.setattr(lloyd, "SMALL", lloyd.SMALL if small else 0)
+    name = "_together" if small else "_alone"
+    monkeypatch.setattr(lloyd, name, watched(getattr(lloyd, name)))
     with threadpool_limits(2):
         kmeans_labels(np.random.default_rng(2).standard_normal((50, 3)), 3, random_state=0)
         after = [pool["num_threads"] for pool in threadpool_info()]

@@ -1,10 +1,16 @@
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
 
+from mkclust.contingency import Table
+from mkclust.errors import InputError, MkclustWarning
 from mkclust.metrics import accuracy, ari, evaluate, nmi, purity
 
 labelling = st.lists(st.integers(0, 3), min_size=2, max_size=15)
@@ -72,3 +78,120 @@ def test_more_clusters_than_classes_cost_accuracy_but_not_purity():
     truth, found = [0, 0, 0, 0], [0, 0, 1, 2]
     assert accuracy(truth, found) == 0.5
     assert purity(truth, found) == 1.0
+
+
+def assert_as_scikit_learn(truth, found):
+    for mean in ("max", "arithmetic", "geometric", "min"):
+        expected = normalized_mutual_info_score(truth, found, average_method=mean)
+        assert nmi(truth, found, mean) == pytest.approx(expected, rel=0, abs=1e-12)
+    assert ari(truth, found) == pytest.approx(adjusted_rand_score(truth, found), rel=0, abs=1e-12)
+    table = contingency_matrix(truth, found)
+    assert purity(truth, found) == table.max(axis=0).sum() / table.sum()
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    assert accuracy(truth, found) == table[rows, columns].sum() / table.sum()
+
+
+kinds = st.sampled_from(
+    [
+        lambda labels: labels,
+        tuple,
+        np.array,
+        lambda labels: np.array(labels, dtype=np.uint8),
+        lambda labels: np.array(labels) - 2,
+        lambda labels: np.array(labels, dtype=float) * 1e6,
+        lambda labels: np.array(labels) % 2 == 0,
+        lambda labels: [f"class {label}" for label in labels],
+        lambda labels: np.array([str(label) for label in labels], dtype=object),
+    ]
+)
+any_pair = st.tuples(st.integers(1, 25), st.integers(0, 24), st.integers(0, 24)).flatmap(
+    lambda t: st.tuples(
+        *(st.lists(st.integers(0, most), min_size=t[0], max_size=t[0]) for most in t[1:])
+    )
+)
+
+
+@settings(deadline=None, derandomize=True, max_examples=150)
+@given(any_pair, kinds, kinds)
+def test_every_metric_is_that_of_scikit_learn_for_labels_of_any_kind(labels, one, other):
+    assert_as_scikit_learn(one(labels[0]), other(labels[1]))
+
+
+def test_columns_of_frames_are_labels():
+    pd = pytest.importorskip("pandas", reason="pandas is an extra")
+    names, found = ["a", "b", "b", "c", "a"], [2, 0, 0, 0, 2]
+    for kind in ("object", "category", "string"):
+        column = pd.Series(names, index=[4, 3, 2, 1, 0], dtype=kind)
+        assert evaluate(column, pd.Series(found, dtype="Int64")) == evaluate(names, found)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 50])
+def test_labelings_that_split_nothing_or_everything(n):
+    nothing, everything, halves = np.zeros(n, int), np.arange(n), np.arange(n) % 2
+    for truth in (nothing, everything, halves):
+        for found in (nothing, everything, halves):
+            assert_as_scikit_learn(truth, found)
+    assert evaluate(nothing, nothing) == dict.fromkeys(("acc", "nmi", "purity", "ari"), 1.0)
+
+
+@pytest.mark.parametrize(("classes", "clusters"), [(5, 7), (100, 100), (3000, 2500)])
+def test_tables_of_any_size_are_counted_alike(classes, clusters):
+    """Whether cells are counted one by one or only those that occur."""
+    rng = np.random.default_rng(0)
+    truth, found = rng.integers(0, classes, 4000), rng.integers(0, clusters, 4000)
+    assert_as_scikit_learn(truth, np.where(rng.random(4000) < 0.6, truth, found))
+
+
+def test_pairs_of_ten_million_samples_do_not_overflow():
+    """Against fractions of whole numbers, which have no largest one."""
+    sides = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    large = Table(*sides, np.array([4_000_000, 1_000_000, 2_000_000, 3_000_000]), (2, 2))
+    both, same, together = (
+        sum(m * (m - 1) // 2 for m in sizes.tolist()) for sizes in (large.counts, *large.sizes)
+    )
+    expected = Fraction(same * together, large.n * (large.n - 1) // 2)
+    exact = (both - expected) / (Fraction(same + together, 2) - expected)
+    assert large.ari() == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_a_cluster_for_each_of_many_samples_takes_no_table_of_all_cells():
+    n = 200_000
+    each = np.arange(n)
+    assert nmi(each, each[::-1]) == pytest.approx(1, abs=1e-12)
+    assert ari(each, each // 2) == 0
+    assert purity(each // 2, each) == 1
+
+
+@pytest.mark.parametrize("score", [accuracy, nmi, purity, ari, evaluate])
+def test_labels_that_cannot_be_compared_are_refused(score):
+    with pytest.raises(InputError, match="2 classes and 3 labels"):
+        score([0, 1], [0, 1, 2])
+    with pytest.raises(InputError, match=r"labels must be a sequence .* not of shape \(3, 1\)"):
+        score([0, 1, 2], np.zeros((3, 1)))
+    for none in (None, 3, "abc"):
+        with pytest.raises(InputError, match="classes must be a sequence"):
+            score(none, [0])
+    with pytest.raises(InputError, match="classes cannot be told apart"):
+        score([None, "a", "b"], [0, 1, 1])
+
+
+@pytest.mark.parametrize("score", [nmi, ari, evaluate])
+def test_missing_labels_are_refused_and_fractions_are_doubted(score):
+    for missing in ([0.0, np.nan], [np.inf, 1.0], np.array([1, np.nan], dtype=object)):
+        with pytest.raises(InputError, match="labels contain NaN or infinity"):
+            score([0, 1], missing)
+    with pytest.warns(MkclustWarning, match="not whole") as said:
+        score([0, 1], [0.5, 1.5])
+    assert said[0].filename == __file__
+
+
+def test_no_samples_agree_but_no_share_of_them_is_right():
+    assert nmi([], []) == ari([], []) == 1.0
+    for score in (accuracy, purity, evaluate):
+        with pytest.raises(InputError, match="empty"):
+            score([], [])
+
+
+def test_a_normalizer_that_is_none_is_refused():
+    with pytest.raises(InputError, match="'max', 'arithmetic', 'geometric', 'min', not 'mean'"):
+        nmi([0, 1], [0, 1], "mean")

@@ -28,6 +28,7 @@ from .missing import check_presence, require_complete
 from .new_samples import NewSamples
 from .noise import dual_noise, dual_noise_of
 from .placing import fused_projection
+from .pooled import ALL_DISTANCES_UP_TO
 from .projection import projection
 from .selection import Goal, Selection, select
 from .sharing import spectra_of
@@ -328,8 +329,9 @@ class MKCDNM(NewSamples, MultiViewClusterer):
     def _goal(self, k: int, n: int) -> Goal:
         most = self.max_dimension
         if most is None and self._is_auto:
-            # Beyond these a graph tells where single samples are, not clusters.
-            most = min(GRAPH_DIRECTIONS * k, n)
+            # Beyond these a graph tells where single samples are, not clusters; and of many
+            # samples those that the weights of the views need are enough to compute.
+            most = min((GRAPH_DIRECTIONS if n <= ALL_DISTANCES_UP_TO else 2) * k, n)
         return Goal.checked(
             k, n, solver=self.solver, threshold=self.threshold, on_infeasible=self.on_infeasible,
             max_dimension=most,

@@ -17,7 +17,7 @@ from .consensus import Consensus, consensus
 from .geometry import Geometry, side_by_side
 from .kernels import KernelBank
 from .overlap import Overlap
-from .pooled import MOST, degree_normalised, mean_graph
+from .pooled import ALL_DISTANCES_UP_TO, MOST, degree_normalised, mean_graph
 from .progress import step
 from .redundancy import redundancy
 from .rolloff import RollOff, directions_for, rolled_off
@@ -35,7 +35,8 @@ class Fusion:
 
     `families` says in which senses neighbours were sought in each view, `chosen` how much each
     view counts, `joint` (m,) how much where all are searched at once; `lengths` (D,) how far the
-    directions of the fused graph reach into the embedding.
+    directions of the fused graph reach into the embedding. `among_all` is False where neighbours
+    were sought around each sample, and not among all.
     """
 
     names: tuple[str, ...]
@@ -44,6 +45,7 @@ class Fusion:
     chosen: ViewWeights
     joint: np.ndarray
     lengths: np.ndarray
+    among_all: bool = True
 
     def in_words(self) -> tuple[str, ...]:
         """What was done and why, a sentence each."""
@@ -54,8 +56,9 @@ class Fusion:
             if alike
             else "neighbours by " + "; ".join(f"{each} in {name}" for name, each in seen.items())
         )
+        where = "" if self.among_all else ", sought around each sample and not among all"
         return (
-            f"graphs of {self.n_neighbors} to {2 * self.n_neighbors} neighbours; {senses}",
+            f"graphs of {self.n_neighbors} to {2 * self.n_neighbors} neighbours{where}; {senses}",
             *self.chosen.in_words(self.names),
             f"{len(self.lengths)} directions, the last scaled by {self.lengths[-1]:.2f}",
         )
@@ -99,7 +102,8 @@ def fused(bank: KernelBank, positions: Sequence[int], overlap: Overlap, k: int) 
     result = rolled_off(found.graph, size)
     names = tuple(bank.names[p] for p in positions)
     count = min(_count(bank), bank.n_samples - 1)
-    how = Fusion(names, found.families, count, chosen, found.joint, result.lengths)
+    among_all = bank.views.kernels or bank.n_samples <= ALL_DISTANCES_UP_TO
+    how = Fusion(names, found.families, count, chosen, found.joint, result.lengths, among_all)
     return Partition(result.embedding, *core(result, k), how, found.spreads)
 
 

@@ -59,18 +59,19 @@ class Geometry:
         """Squared length of every sample: (n,)."""
         return np.diagonal(self.points).copy() if self.gram else squared_norms(self.points)
 
-    def products(self, rows: slice, columns: slice) -> np.ndarray:
+    def products(self, rows: slice, columns: slice | np.ndarray) -> np.ndarray:
         """Inner products of some samples with others, row by row in memory."""
         X = self.points
         if self.gram:
             return np.array(X[rows, columns], order="C")
+        same = isinstance(columns, slice) and rows == columns
         left = X[rows]
-        right = left if rows == columns else X[columns]
+        right = left if same else X[columns]
         if sp.issparse(X):
             if X.nnz <= SPARSE_UP_TO * np.prod(X.shape, dtype=float):
                 return np.asarray((left @ right.T).toarray())
             left = left.toarray()
-            right = left if rows == columns else right.toarray()
+            right = left if same else right.toarray()
         return np.asarray(left @ right.T)
 
     def distances(self, rows: np.ndarray) -> np.ndarray:
@@ -93,6 +94,10 @@ class Geometry:
             return self
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
         return Geometry(self.name, some, self.gram, self.angular, of=self.of)
+
+    def in_order(self, order: np.ndarray, dtype: Any) -> Geometry:
+        """The samples in another order and precision, of points that are no inner products."""
+        return Geometry(self.name, self.points[order].astype(dtype), angular=self.angular)
 
 
 def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Geometry, Geometry]:
@@ -156,11 +161,20 @@ class Joint:
     def n_samples(self) -> int:
         return self.parts[0].n_samples
 
+    @property
+    def gram(self) -> bool:
+        """Whether inner products stand in place of points, in any part."""
+        return any(part.gram for part in self.parts)
+
+    def in_order(self, order: np.ndarray, dtype: Any) -> Joint:
+        """The samples in another order and precision, of points that are no inner products."""
+        return Joint(self.name, tuple(part.in_order(order, dtype) for part in self.parts))
+
     def norms(self) -> np.ndarray:
         """Squared length of every sample: (n,)."""
         return np.asarray(sum(part.norms() for part in self.parts))
 
-    def products(self, rows: slice, columns: slice) -> np.ndarray:
+    def products(self, rows: slice, columns: slice | np.ndarray) -> np.ndarray:
         """Inner products of some samples with others, row by row in memory."""
         total = self.parts[0].products(rows, columns)
         for part in self.parts[1:]:

@@ -7,6 +7,7 @@ makes it positive semi-definite and changes no eigenvector.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -21,6 +22,8 @@ from .progress import step
 DENSE_UP_TO = 900  # samples; below it one LAPACK call is cheaper than Lanczos
 OWN = 0.5 + 1e-9  # a sample's similarity to itself: of two samples nothing else would be left
 TOLERANCE = 1e-8  # relative; residual of an eigenvector
+SINGLE_BEYOND = 20_000  # samples: the graphs themselves are approximate there, and so are these
+SINGLE_TOLERANCE = 1e-4  # of eigenvectors in single precision; subspaces are right to its square
 
 
 class GraphKernel:
@@ -41,6 +44,16 @@ class GraphKernel:
     def __len__(self) -> int:
         return int(self.graph.shape[0])
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), len(self)
+
+    def astype(self, dtype: Any) -> GraphKernel:
+        """The same kernel, applied in another precision."""
+        other = GraphKernel(self.graph.astype(dtype), self._center, self._normalize)
+        other.centring = self.centring
+        return other
+
     @cached_property
     def centring(self) -> Centring:
         """What is taken off the graph's kernel, as `centring.centring` would say of it."""
@@ -59,6 +72,7 @@ class GraphKernel:
 
     def __matmul__(self, X: np.ndarray) -> np.ndarray:
         scale = self.centring.scale
+        scale = None if scale is None else scale.astype(X.dtype, copy=False)
         Y = X if scale is None else X * (scale if X.ndim == 1 else scale[:, None])
         Y = self._centred(Y)
         Y = self._centred(OWN * Y + 0.5 * (self.graph @ Y))
@@ -88,9 +102,7 @@ class GraphKernel:
         if width(size) >= len(self):  # Lanczos has no room: few samples
             values, vectors = scipy.linalg.eigh(self.toarray(), driver="evd")
             return values[::-1][:size], vectors[:, ::-1][:, :size]
-        shape = len(self), len(self)
-        operator = LinearOperator(shape, matvec=self.__matmul__, dtype=np.float64)
-        return leading_of(operator, size, seed)
+        return leading_of(self, size, seed)
 
 
 def leading_of_graph(graph: sp.csr_array, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -111,22 +123,40 @@ def width(size: int) -> int:
 
 
 def leading_of(
-    matrix: sp.csr_array | LinearOperator, size: int, seed: int = 0
+    matrix: sp.csr_array | GraphKernel, size: int, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """By Lanczos, from a seeded start, so that equal input gives equal output.
 
-    O(nnz + n size) a step, n x 2 size memory.
+    O(nnz + n size) a step, n x 2 size memory. In single precision for many samples; eigenvectors
+    are orthonormal to double precision again, and their values those of the matrix.
     """
     step(f"{size} eigenvectors of a sparse graph")
-    start = np.random.default_rng(seed).standard_normal(matrix.shape[0])
+    n = matrix.shape[0]
+    single = n > SINGLE_BEYOND
+    used = matrix.astype(np.float32) if single else matrix
+    dtype = np.float32 if single else np.float64
+    operator = LinearOperator((n, n), matvec=used.__matmul__, dtype=dtype)
+    start = np.random.default_rng(seed).standard_normal(n).astype(dtype)
     try:
         values, vectors = eigsh(
-            matrix, k=size, which="LA", v0=start, tol=TOLERANCE, ncv=width(size)
-        )
+            operator, k=size, which="LA", v0=start, ncv=width(size),
+            tol=SINGLE_TOLERANCE if single else TOLERANCE,
+        )  # fmt: skip
     except ArpackNoConvergence as error:
         raise InputError(
             f"only {len(error.eigenvalues)} of {size} eigenvectors of a neighbour graph were "
             "found: the samples may fall apart into many pieces; try another kernel"
         ) from None
+    if single:
+        return _within(matrix, vectors.astype(np.float64))
     order = np.argsort(values)[::-1]
     return values[order], vectors[:, order]
+
+
+def _within(
+    matrix: sp.csr_array | GraphKernel, vectors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The eigenpairs of a matrix within the span of some vectors, the largest first."""
+    Q = np.linalg.qr(vectors)[0]
+    values, Y = scipy.linalg.eigh(Q.T @ (matrix @ Q))
+    return values[::-1], Q @ Y[:, ::-1]

@@ -24,7 +24,7 @@ from .given_kernel import (
 )
 from .graph_kernel import GraphKernel
 from .graphs import checked_neighbours, neighbour_graph, self_tuning_graph
-from .pooled import MOST, pooled_graph
+from .pooled import ALL_DISTANCES_UP_TO, MOST, pooled_graph
 from .progress import step
 from .scaling import (
     mean_squared_distance,
@@ -153,7 +153,8 @@ class KernelRecipe:
         """In which senses samples are near each other in a view, or in a given kernel."""
         if self.given:
             view = symmetric(_dense(view), name, view.shape[0], self.span)[0]
-        return condensed(geometries(view, name, self.given))
+        found = geometries(view, name, self.given)
+        return condensed(found) if view.shape[0] <= ALL_DISTANCES_UP_TO else found
 
     def graph(self, parts: Sequence[Geometry], name: str) -> GraphKernel:
         """The pooled neighbour graph of a view's geometries, as a kernel."""

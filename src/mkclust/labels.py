@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .errors import DegenerateWarning
+from .lloyd import Run, runs
 from .progress import step
 from .scaling import squared_norms
 from .threads import one_thread
@@ -75,15 +76,16 @@ def kmeans_clusters(
     must not. O(n k r) per step.
     """
     step("k-means")
-    X = unit_rows(H)
+    X = unit_rows(np.ascontiguousarray(H))  # sums of columns round differently in other orders
     unchecked = config_context(assume_finite=True, skip_parameter_validation=True)
     with one_thread(), unchecked, warnings.catch_warnings():
         warnings.simplefilter("ignore", SklearnConvergenceWarning)
         if init == "k-means++":
-            model = _best_of(X, spread_starts(X, k, n_init, check_random_state(random_state)))
+            best = _best_of(X, spread_starts(X, k, n_init, check_random_state(random_state)))
+            labels, centres = best.labels, best.centres
         else:
             model = KMeans(k, n_init=n_init, init=init, random_state=random_state).fit(X)
-    labels, centres = np.asarray(model.labels_), np.asarray(model.cluster_centers_)
+            labels, centres = np.asarray(model.labels_), np.asarray(model.cluster_centers_)
     found = len(np.unique(labels))
     if found < k:
         warnings.warn(
@@ -95,14 +97,16 @@ def kmeans_clusters(
     return Clusters(labels, centres)
 
 
-def _best_of(X: np.ndarray, starts: np.ndarray) -> KMeans:
-    best: KMeans | None = None
-    for rows in starts:
-        model = KMeans(len(rows), init=X[rows], n_init=1).fit(X)
-        # Equal but for rounding is the same clustering under other numbers: the first one stays.
-        if best is None or model.inertia_ < best.inertia_ * (1 - SAME):
-            best = model
-    assert best is not None
+def _best_of(X: np.ndarray, starts: np.ndarray) -> Run:
+    """The run of least inertia; among runs equal but for rounding the first one.
+
+    Those are the same clustering under other numbers.
+    """
+    found = runs(X, starts)
+    best = next(found)
+    for run in found:
+        if run.inertia < best.inertia * (1 - SAME):
+            best = run
     return best
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy.optimize import linear_sum_assignment
-from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
+from .contingency import Table
 
 
 def accuracy(classes: Any, labels: Any) -> float:
@@ -15,9 +13,7 @@ def accuracy(classes: Any, labels: Any) -> float:
     >>> accuracy([0, 0, 1, 1], [5, 5, 5, 3])
     0.75
     """
-    table = contingency_matrix(classes, labels)
-    rows, columns = linear_sum_assignment(table, maximize=True)
-    return float(table[rows, columns].sum() / table.sum())
+    return Table.of(classes, labels).accuracy()
 
 
 def nmi(classes: Any, labels: Any, normalizer: str = "max") -> float:
@@ -26,7 +22,7 @@ def nmi(classes: Any, labels: Any, normalizer: str = "max") -> float:
     `normalizer` is ``"max"``, ``"arithmetic"`` (scikit-learn's default), ``"geometric"`` or
     ``"min"``.
     """
-    return float(normalized_mutual_info_score(classes, labels, average_method=normalizer))
+    return Table.of(classes, labels, finite=True).nmi(normalizer)
 
 
 def purity(classes: Any, labels: Any) -> float:
@@ -35,13 +31,12 @@ def purity(classes: Any, labels: Any) -> float:
     >>> purity([0, 0, 1, 1], [0, 1, 2, 3])
     1.0
     """
-    table = contingency_matrix(classes, labels)
-    return float(table.max(axis=0).sum() / table.sum())
+    return Table.of(classes, labels).purity()
 
 
 def ari(classes: Any, labels: Any) -> float:
     """Rand index corrected for chance: 1 for equal partitions, about 0 for unrelated ones."""
-    return float(adjusted_rand_score(classes, labels))
+    return Table.of(classes, labels, finite=True).ari()
 
 
 def evaluate(classes: Any, labels: Any) -> dict[str, float]:
@@ -50,8 +45,13 @@ def evaluate(classes: Any, labels: Any) -> dict[str, float]:
     >>> evaluate([0, 0, 1], [1, 1, 0])
     {'acc': 1.0, 'nmi': 1.0, 'purity': 1.0, 'ari': 1.0}
     """
-    scores = {"acc": accuracy, "nmi": nmi, "purity": purity, "ari": ari}
-    return {name: score(classes, labels) for name, score in scores.items()}
+    table = Table.of(classes, labels, finite=True)
+    return {
+        "acc": table.accuracy(),
+        "nmi": table.nmi(),
+        "purity": table.purity(),
+        "ari": table.ari(),
+    }
 
 
 __all__ = ["accuracy", "ari", "evaluate", "nmi", "purity"]

@@ -26,10 +26,10 @@ def nearest(geometry: Geometry | Joint, count: int) -> tuple[np.ndarray, np.ndar
     array([1, 0, 1])
     """
     n, norms = geometry.n_samples, geometry.norms()
-    found = _Nearest(n, count)
+    found = Nearest(n, count)
     for rows, columns in _triangle(n, n if n <= WHOLE else max(TILE, count + 1)):
         D2 = geometry.products(rows, columns)
-        _to_distances(D2, norms[rows], norms[columns])
+        to_distances(D2, norms[rows], norms[columns])
         if rows == columns:
             np.fill_diagonal(D2, np.inf)
         found.offer(rows, columns, D2)
@@ -38,7 +38,7 @@ def nearest(geometry: Geometry | Joint, count: int) -> tuple[np.ndarray, np.ndar
     return found.in_order()
 
 
-def _to_distances(inner: np.ndarray, own: np.ndarray, others: np.ndarray) -> None:
+def to_distances(inner: np.ndarray, own: np.ndarray, others: np.ndarray) -> None:
     """In place: squared distances from inner products and squared lengths."""
     for top in range(0, len(inner), STRIP):
         strip = inner[top : top + STRIP]
@@ -53,7 +53,7 @@ def _triangle(n: int, side: int) -> Iterator[tuple[slice, slice]]:
     return ((rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:])
 
 
-class _Nearest:
+class Nearest:
     """The nearest others seen so far: `places` (n, count), `squared` (n, count), no order."""
 
     def __init__(self, n: int, count: int) -> None:

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from .cells import nearest_in_cells
 from .geometry import Geometry, Joint
 from .nearest import nearest
 from .progress import step
 
+ALL_DISTANCES_UP_TO = 20_000  # samples; of more, neighbours are sought around each
 MOST, FEWEST = 10, 5  # neighbours; fewer than MOST where clusters are small
 CANDIDATES = 6  # times the neighbours counted, among which a local scale chooses
 SCALE_AT = 0.7  # of the neighbours: the one whose distance is a sample's own scale
@@ -45,10 +47,13 @@ def neighbours_for(n: int, k: int) -> int:
 def neighbourhood(geometry: Geometry | Joint, count: int) -> Neighbourhood:
     """The `count` nearest other samples of each, from all distances: O(n^2 f).
 
-    Angles of a right angle and more are no neighbours, and neither are rows of zeros. Memory
-    n x count and a few tiles.
+    Of more than 20 000 samples those around each are searched (`cells`), unless all inner
+    products are given. Angles of a right angle and more are no neighbours, and neither are rows
+    of zeros. Memory n x count and a few tiles.
     """
-    places, squared = nearest(geometry, min(count, geometry.n_samples - 1))
+    n = geometry.n_samples
+    search = nearest if n <= ALL_DISTANCES_UP_TO or geometry.gram else nearest_in_cells
+    places, squared = search(geometry, min(count, n - 1))
     if geometry.angular:
         empty = geometry.norms() < 0.5
         squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import metrics
+from ..contingency import Table
 from ..estimator import MultiViewClusterer
 from ..labels import kmeans_labels
 from ..methods import METHODS
@@ -25,12 +25,12 @@ from .units import KERNELS, Unit
 
 LABELS_OF_ITS_OWN = ("oplf", "swmc", "cagl")  # scored as they are: no k-means of ours after them
 REPEATING = 0.7  # share of the time limit that repeated fits of a peer may fill
-SCORES: dict[tuple[str, str], Callable[[Any, Any], float]] = {
-    ("acc", ""): metrics.accuracy,
-    ("nmi", "max"): metrics.nmi,
-    ("nmi", "arithmetic"): lambda classes, labels: metrics.nmi(classes, labels, "arithmetic"),
-    ("purity", ""): metrics.purity,
-    ("ari", ""): metrics.ari,
+SCORES: dict[tuple[str, str], Callable[[Table], float]] = {
+    ("acc", ""): Table.accuracy,
+    ("nmi", "max"): Table.nmi,
+    ("nmi", "arithmetic"): lambda table: table.nmi("arithmetic"),
+    ("purity", ""): Table.purity,
+    ("ari", ""): Table.ari,
 }
 
 
@@ -131,9 +131,10 @@ def peer_fit(unit: Unit, views: Any, k: int, seconds: float) -> Fit:
 
 def scored(unit: Unit, fit: Fit, classes: Any, shared_cpu: float = 0.0) -> Outcome:
     """Mean and standard deviation of every metric over the repetitions."""
+    tables = [Table.of(classes, labels, finite=True) for labels in fit.labels]
     rows = []
     for (metric, normaliser), score in SCORES.items():
-        values = [score(classes, labels) for labels in fit.labels]
+        values = [score(table) for table in tables]
         rows.append((metric, normaliser, float(np.mean(values)), float(np.std(values))))
     return Outcome(
         DONE, metrics=rows, runs=len(fit.labels), cpu=fit.cpu, wall=fit.wall,
