@@ -13,6 +13,7 @@ from mkclust.bench.experiment import Wishes, prepare, run
 from mkclust.bench.limits import usages
 from mkclust.bench.protocol import Place, compute
 from mkclust.bench.record import DONE, OUT_OF_MEMORY, OUT_OF_TIME
+from mkclust.bench.shared import Shared
 from mkclust.bench.store import Store
 from mkclust.bench.units import KERNELS
 from mkclust.bench.work import peak, reset_peak
@@ -141,6 +142,26 @@ def test_killed_three_times_and_resumed_by_two_it_equals_an_undisturbed_run(suit
     assert sum(attempts.values()) <= total + 3  # only what was under way at a kill is done again
     assert all(n == 1 for unit, n in attempts.items() if unit not in before)
     assert not survivors(tmp_path) and not list(tmp_path.glob("*.kernels"))
+
+
+def test_kernels_may_be_removed_by_another_runner_at_the_same_time(tmp_path, monkeypatch):
+    shared = Shared(tmp_path / "planted")
+    shared.folder.mkdir()
+
+    def too_late(name):
+        listing = getattr(os, name)
+
+        def after_the_other(path="."):
+            if shared.folder.exists():
+                shared.folder.rename(tmp_path / "gone")
+            return listing(path)
+
+        return after_the_other
+
+    for name in ("listdir", "scandir"):
+        monkeypatch.setattr(os, name, too_late(name))
+    shared.remove()
+    assert (tmp_path / "gone").exists() and not shared.folder.exists()
 
 
 def test_what_takes_too_long_or_breaks_is_recorded_and_harms_nothing(suite, tmp_path):

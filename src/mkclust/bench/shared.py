@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -125,9 +126,16 @@ class Shared:
         return float(self._facts()["cpu"])
 
     def remove(self) -> None:
-        """Delete the folder's files; processes that mapped them keep what they have."""
-        for path in sorted(self.folder.glob("*"), key=lambda path: path.name != FACTS):
-            path.unlink(missing_ok=True)
+        """Delete the folder's files; processes that mapped them keep what they have.
+
+        Another runner may be doing the same just now: what is gone already is as wanted.
+        """
+        try:
+            names = os.listdir(self.folder)
+        except FileNotFoundError:
+            return
+        for name in sorted(names, key=lambda name: name != FACTS):
+            (self.folder / name).unlink(missing_ok=True)
         remove_empty(self.folder)
 
     def _facts(self) -> dict[str, Any]:
