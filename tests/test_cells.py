@@ -97,6 +97,15 @@ class TestCells:
         places, _ = nearest_in_cells(Geometry("x", rng.standard_normal((1000, 2))), 400)
         assert all(len(set(row)) == 400 for row in places.tolist())
 
+    def test_at_a_right_angle_nobody_is_a_neighbour(self, rng, monkeypatch):
+        monkeypatch.setattr(pooled, "ALL_DISTANCES_UP_TO", 500)
+        words = np.kron(np.eye(200), np.ones((5, 7))) * rng.uniform(0.1, 1.0, (1000, 1400))
+        unit = words / np.linalg.norm(words, axis=1, keepdims=True)
+        found = pooled.neighbourhood(Geometry("x", sp.csr_array(unit), angular=True), 20)
+        alike = found.places // 5 == np.arange(1000)[:, None] // 5
+        assert np.array_equal(np.isfinite(found.squared), alike)
+        assert (alike.sum(axis=1) == 4).all()
+
 
 class TestEigenvectors:
     def graph(self, rng: np.random.Generator) -> sp.csr_array:

@@ -16,7 +16,7 @@ from .features import COMPONENTS, EXPLICIT
 from .kernels import KERNELS
 
 IN_MEMORY_UP_TO = 20_000  # rows: the n x n kernels of the exact route end about here
-GRAPHS_UP_TO = 100_000  # rows: minutes for the neighbours of each view
+GRAPHS_UP_TO = 100_000  # rows: a minute or two for the neighbours of a few narrow views
 EDGES = 200  # per row and view, in a pooled neighbour graph and what it is made from
 KERNEL_COPIES = 3  # n x n matrices that the exact route may hold at a time
 GRAPH_DIRECTIONS = 3  # times k: eigenvectors of a sparse neighbour graph

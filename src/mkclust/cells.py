@@ -59,7 +59,8 @@ def nearest_in_cells(geometry: Geometry | Joint, count: int) -> tuple[np.ndarray
     n = geometry.n_samples
     cells = divided(geometry)
     points = geometry.in_order(cells.order, np.float32)
-    norms = points.norms()
+    # Lengths from the points as given: those of unit length stay so, and a right angle is one.
+    norms = geometry.norms()[cells.order].astype(np.float32)
     places = np.empty((n, count), dtype=np.int64)
     squared = np.empty((n, count))
     wanted = min(n, max(SEEN, TIMES * count))
