@@ -6,15 +6,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import lapack
 
 from .eigen import eigenpairs
 
 WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the polynomial degree
 WIDE, MANY = 16, 100  # the same where a space begins with so many pairs: degrees are high anyway
 FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at which to test
-PREDICTED = 0.9  # of the columns that two tests predict: towards the end residuals fall faster
+FAR, NEAR = 0.66, 0.9  # of the columns two tests predict: towards the end residuals fall faster
+AT_MOST = 0.4  # of a space is added to it before the next test
+IN_SIGHT = 1e3  # tolerances: a residual no larger than this may be gone at the next test
 
+QR = {
+    np.dtype(np.float64): (lapack.dgeqp3, lapack.dorgqr),
+    np.dtype(np.float32): (lapack.sgeqp3, lapack.sorgqr),
+}
 TINY = float(np.finfo(float).tiny)
 Ritz = tuple[np.ndarray, np.ndarray, np.ndarray]  # values, coefficients, residuals
 
@@ -58,8 +64,9 @@ class KrylovSpace:
         self._projection = np.empty((0, 0))
         self._expanded = 0  # columns of the basis that K has been applied to
         self._known = 0  # columns of the basis in all: the rest is pending
-        self._largest: float | None = None  # eigenvalue, from the first test on
+        self._largest: float | None = None  # eigenvalue
         self._latest: tuple[tuple[int, int], Ritz] | None = None  # for what, and all its pairs
+        self._room = 5 * size + 8 * WIDTH  # columns for a beginning; untouched memory costs none
         self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDE if size >= MANY else WIDTH, n))
 
     def pairs(self, K: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray] | None:
@@ -68,12 +75,13 @@ class KrylovSpace:
         Out of reach means that the space would have to fill half of all directions; a direct
         solver is then cheaper.
         """
-        check = self._promising(size)
-        before: tuple[int, float] | None = None
+        check, tests = self._promising(size), [(0, np.inf)]
         while self._expanded <= len(K) // 2:
             if self._expanded >= check:
-                # The smallest pair is the last to converge, and one pair is cheap to test.
-                missed = self._in_tolerances(self._ritz(size, 1)[2].max())
+                # The smallest pair is the last to converge, and cheap to test by itself: done
+                # where the end is not in sight.
+                near = len(tests) > 2 or tests[-1][1] < IN_SIGHT
+                missed = self._in_tolerances(self._ritz(size, size if near else 1)[2].max())
                 if missed <= 1:
                     values, Y, residuals = self._ritz(size, size)
                     missed = self._in_tolerances(residuals.max())
@@ -82,8 +90,8 @@ class KrylovSpace:
                         basis = self._basis[:, : self._expanded]
                         return values, basis @ Y.astype(basis.dtype, copy=False)
                     self._extend(np.empty((len(K), 0)), np.empty((0, 0)), WIDTH)
-                check = self._next_check(before, missed)
-                before = self._expanded, missed
+                check = self._next_check(tests[-1], missed)
+                tests.append((self._expanded, missed))
             self._expand(K)
         return None
 
@@ -106,20 +114,20 @@ class KrylovSpace:
 
     def _in_tolerances(self, residual: float) -> float:
         if self._largest is None:
-            self._largest = abs(self._ritz(1, 1)[0][0])
+            self._largest = float(abs(self._ritz(1, 1)[0][0]))
         return float(residual / max(self._precision.residual * self._largest, TINY))
 
-    def _next_check(self, before: tuple[int, float] | None, missed: float) -> int:
+    def _next_check(self, before: tuple[int, float], missed: float) -> int:
         """Size of the space at which to test again.
 
         Every column takes about the same factor off a residual, so two tests predict the third.
         A test costs about as much as an expansion: neither should be in vain.
         """
-        at_most = int(NEXT_CHECK * self._expanded) + WIDTH
-        if before is None or not 1 < missed < before[1]:
-            return at_most
-        per_column = np.log(before[1] / missed) / (self._expanded - before[0])
-        return min(at_most, self._expanded + int(PREDICTED * np.log(missed) / per_column))
+        if not 1 < missed < before[1] < np.inf:
+            return int(NEXT_CHECK * self._expanded) + WIDTH
+        gained, left = np.log(before[1] / missed), np.log(missed)
+        columns = (FAR if left > gained else NEAR) * left / gained * (self._expanded - before[0])
+        return self._expanded + int(min(columns, AT_MOST * self._expanded))
 
     def _ritz(self, size: int, last: int) -> Ritz:
         """Of the `size` leading Ritz pairs, the `last` ones: values, coefficients, residuals."""
@@ -133,6 +141,7 @@ class KrylovSpace:
         residuals = np.linalg.norm(self._projection[s:all_, :s] @ Y, axis=0)
         if last == size:
             self._latest = (s, size), (values, Y, residuals)
+            self._largest = self._largest or float(abs(values[0]))
         return values, Y, residuals
 
     def _suspicious(self, values: np.ndarray) -> bool:
@@ -155,14 +164,14 @@ class KrylovSpace:
         C = np.zeros((self._known, W.shape[1]))
         # All but rounding lies in the last two blocks; the second pass takes off the rest.
         for start in (max(0, self._expanded - 2 * W.shape[1]), 0):
-            part = Q[:, start:].T @ W
+            part = (W.T @ Q[:, start:]).T  # again the quicker way round
             W -= Q[:, start:] @ part
             C[start:] += part
         T = self._projection
         T[: self._known, pending] = C
         T[pending, : self._known] = C.T
         self._expanded = self._known
-        Y, R, order = scipy.linalg.qr(W, mode="economic", pivoting=True, overwrite_a=True)
+        Y, R, order = _pivoted_qr(W)
         sizes = np.abs(np.diagonal(R)) / np.abs(np.diagonal(T)[: self._known]).max()
         rank = int(np.count_nonzero(sizes > 10 * np.finfo(Q.dtype).eps))
         coupling = np.zeros((rank, W.shape[1]))
@@ -197,9 +206,19 @@ class KrylovSpace:
         have = self._basis.shape[1]
         if columns <= have:
             return
-        room = max(columns, int(1.5 * have), 8 * WIDTH)
+        room = max(columns, 2 * have, self._room)
         basis = np.empty((self._basis.shape[0], room), dtype=self._basis.dtype, order="F")
         basis[:, :have] = self._basis
         projection = np.zeros((room, room))
         projection[:have, :have] = self._projection
         self._basis, self._projection = basis, projection
+
+
+def _pivoted_qr(W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W[:, order] = YR, written over W. For so few columns `scipy.linalg.qr` takes twice as long,
+    to ask LAPACK for the best size of its work space."""
+    geqp3, orgqr = QR[W.dtype]
+    factors, order, reflectors, _, _ = geqp3(W, overwrite_a=True)
+    R = np.triu(factors[: W.shape[1]])
+    Y, _, _ = orgqr(factors, reflectors, overwrite_a=True)
+    return Y, R, order - 1
