@@ -80,3 +80,5 @@ def _child(send, function, arguments):
         send.send((wall, cpu, peak, result))
     except MemoryError:
         send.send("out of memory")
+    except Exception as error:  # whoever asked lists it
+        send.send(f"{type(error).__name__}: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
+import scipy.linalg
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import SpectralClustering
 from sklearn.preprocessing import StandardScaler
@@ -22,6 +23,13 @@ def lanczos(kernels, size):
         _, vectors = eigsh(K, k=size, which="LA", v0=random.standard_normal(len(K)))
         bases.append(np.asfortranarray(vectors[:, ::-1]))
     return bases
+
+
+def subset(kernels, size):
+    """The same by LAPACK's solver for a part of the spectrum."""
+    window = [len(kernels[0]) - size, len(kernels[0]) - 1]
+    found = [scipy.linalg.eigh(K, subset_by_index=window)[1] for K in kernels]
+    return [np.asfortranarray(vectors[:, ::-1]) for vectors in found]
 
 
 def literal(kernels, k):
@@ -83,9 +91,9 @@ def literal_search(bases, k):
         penalty *= 2
 
 
-def naive(kernels, k):
+def naive(kernels, k, eigenvectors=lanczos):
     """Look-up tables instead of products, but still min(n, 25k) eigenvectors and a full SVD."""
-    bases = lanczos(kernels, min(len(kernels[0]) - 1, 25 * k))
+    bases = eigenvectors(kernels, min(len(kernels[0]) - 1, 25 * k))
     spectra = [Spectrum(V, np.ones(V.shape[1]), False) for V in bases]
     d, _ = authors(staircases(overlap(spectra), k, k), k)
     U, _, _ = np.linalg.svd(np.hstack([V[:, :a] for V, a in zip(bases, d, strict=True)]), False)

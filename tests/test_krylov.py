@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+from mkclust import krylov
+from mkclust.eigen import eigenpairs
+from mkclust.kernels import gaussian
 from mkclust.krylov import WIDTH, KrylovSpace
 
 N = 600  # a space may fill half of it
@@ -39,3 +42,21 @@ def test_what_is_left_of_a_small_remainder_is_orthogonal_all_the_same(floor):
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(11), atol=1e-12)
     np.testing.assert_allclose(K @ vectors, vectors * found, atol=1e-12)
     np.testing.assert_allclose(found, values[:11], atol=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "most"), [(np.float64, 5), (np.float32, 3)])
+def test_two_tests_of_a_space_predict_where_it_is_large_enough(dtype, most, monkeypatch):
+    """Each costs as much as an expansion of the space."""
+    tests = []
+
+    def noted(T, low, high):
+        tests.append(len(T))
+        return eigenpairs(T, low, high)
+
+    monkeypatch.setattr(krylov, "eigenpairs", noted)
+    K = gaussian(np.random.default_rng(0).standard_normal((N, 8)), dtype=dtype)
+    values, vectors = KrylovSpace(N, dtype, 30).pairs(K, 30)
+    assert values[-1] > 0.01
+    residual = np.linalg.norm(K @ vectors - vectors * values, axis=0).max()
+    assert residual < (1e-11 if dtype == np.float64 else 1e-4)
+    assert len(tests) <= most
