@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.blas import dgemm
 
 from .missing import completed_partition
 from .overlap import Overlap
@@ -82,7 +83,9 @@ def consensus(
     values, rank = found.singular_values, found.rank
     U = [spectrum.vectors[:, :d] for spectrum, d in zip(spectra, dimensions, strict=True)]
     parts = np.split(found.W, np.cumsum(dimensions)[:-1])
-    H = sum(U_p @ part for U_p, part in zip(U, parts, strict=True))
+    H = np.zeros((len(U[0]), rank), order="F")
+    for U_p, part in zip(U, parts, strict=True):
+        H = dgemm(1.0, U_p, part, beta=1.0, c=H, overwrite_c=True)  # a sum without its terms
     if np.abs(H.T @ H - np.eye(rank)).max() > ORTHONORMAL:
         H, values = _thin_svd(U, rank)
     return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - rank)))
