@@ -233,7 +233,7 @@ def peers():
         )
 
 
-PATIENCE = 120.0  # CPU seconds for a peer
+PATIENCE = 60.0  # CPU seconds for a peer
 THEIRS = [name for name, peer in PEERS.items() if peer.package in ("mvlearn", "polyview", "imml")]
 
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mkclust import krylov
+from mkclust import MKCDNM, krylov
 from mkclust.eigen import eigenpairs
+from mkclust.errors import InfeasibleWarning
 from mkclust.kernels import gaussian
 from mkclust.krylov import WIDTH, KrylovSpace
 
@@ -60,3 +61,49 @@ def test_two_tests_of_a_space_predict_where_it_is_large_enough(dtype, most, monk
     residual = np.linalg.norm(K @ vectors - vectors * values, axis=0).max()
     assert residual < (1e-11 if dtype == np.float64 else 1e-4)
     assert len(tests) <= most
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("values", [np.linspace(9, 4, 12), np.full(20, 3.0)])
+def test_a_matrix_of_low_rank_is_known_to_have_no_more(values, dtype):
+    """Random columns that it takes to nothing say so; all copies of a value are found first."""
+    V = np.linalg.qr(np.random.default_rng(1).standard_normal((N, len(values))))[0]
+    K = ((V * values) @ V.T).astype(dtype)
+    K = (K + K.T) / 2
+    space = KrylovSpace(N, dtype, 60)
+    found, vectors = space.pairs(K, 60, fewer=True)
+    assert len(values) < len(found) < 60
+    assert space.rough(60).shape == (N, len(values))
+    exact = dtype == np.float64
+    np.testing.assert_allclose(found[: len(values)], values, rtol=1e-12 if exact else 1e-5)
+    assert np.abs(found[len(values) :]).max() < (1e-11 if exact else 1e-4)
+    inside = np.linalg.norm(V.T @ vectors[:, : len(values)], axis=0)
+    np.testing.assert_allclose(inside, 1, rtol=1e-12 if exact else 1e-5)
+
+
+def test_all_pairs_asked_for_are_there_whatever_the_rank():
+    """Beyond three positive values come zeros, of which there are many, and no negative one."""
+    V = np.linalg.qr(np.random.default_rng(2).standard_normal((N, 23)))[0]
+    K = (V * np.concatenate([[5.0, 4.0, 3.0], np.full(20, -2.0)])) @ V.T
+    K = (K + K.T) / 2
+    found, vectors = KrylovSpace(N).pairs(K, 25)
+    np.testing.assert_allclose(found, [5, 4, 3] + 22 * [0], atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(25), atol=1e-12)
+    np.testing.assert_allclose(K @ vectors, vectors * found, atol=1e-11)
+
+
+def test_unrelated_views_of_low_rank_do_not_grow(monkeypatch):
+    """Beyond their rank there is nothing two views could share, by chance or otherwise."""
+    columns, expand = [], KrylovSpace._expand
+
+    def counted(self, K):
+        columns.append(self._known - self._expanded)
+        expand(self, K)
+
+    monkeypatch.setattr(KrylovSpace, "_expand", counted)
+    random = np.random.default_rng(0)
+    views = [random.standard_normal((900, 12)) for _ in range(3)]
+    model = MKCDNM(10, kernel="linear", normalize=False, on_infeasible="relax")
+    with pytest.warns(InfeasibleWarning):
+        model.fit(views)
+    assert sum(columns) <= 3 * 5 * WIDTH

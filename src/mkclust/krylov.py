@@ -64,20 +64,32 @@ class KrylovSpace:
         self._projection = np.empty((0, 0))
         self._expanded = 0  # columns of the basis that K has been applied to
         self._known = 0  # columns of the basis in all: the rest is pending
+        self._fresh = 0  # how many of the pending columns, the last ones, are random
+        self._exhausted = False  # whether K takes random columns to nothing: Q holds all it has
         self._largest: float | None = None  # eigenvalue
         self._latest: tuple[tuple[int, int], Ritz] | None = None  # for what, and all its pairs
         self._room = 5 * size + 8 * WIDTH  # columns for a beginning; untouched memory costs none
         self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDE if size >= MANY else WIDTH, n))
 
-    def pairs(self, K: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray] | None:
+    def pairs(
+        self, K: np.ndarray, size: int, fewer: bool = False
+    ) -> tuple[np.ndarray, np.ndarray] | None:
         """The `size` leading eigenvalues (descending) and vectors, or None if out of reach.
 
         Out of reach means that the space would have to fill half of all directions; a direct
-        solver is then cheaper.
+        solver is then cheaper. With `fewer` those of a low rank, and some that are rounding, will
+        do in place of `size`.
         """
         check, tests = self._promising(size), [(0, np.inf)]
         while self._expanded <= len(K) // 2:
-            if self._expanded >= check:
+            if self._exhausted:
+                values, Y, _ = self._ritz(self._expanded, self._expanded)
+                there = int(np.sum(values >= -self._precision.same * values[0]))
+                if fewer or there >= size:
+                    there = min(there, size)
+                    return values[:there], self._combined(Y[:, :there])
+                self._extend(np.empty((len(K), 0)), np.empty((0, 0)), size - there)
+            elif self._expanded >= check:
                 # The smallest pair is the last to converge, and cheap to test by itself: done
                 # where the end is not in sight.
                 near = len(tests) > 2 or tests[-1][1] < IN_SIGHT
@@ -87,8 +99,7 @@ class KrylovSpace:
                     missed = self._in_tolerances(residuals.max())
                 if missed <= 1:
                     if not self._suspicious(values):
-                        basis = self._basis[:, : self._expanded]
-                        return values, basis @ Y.astype(basis.dtype, copy=False)
+                        return values, self._combined(Y)
                     self._extend(np.empty((len(K), 0)), np.empty((0, 0)), WIDTH)
                 check = self._next_check(tests[-1], missed)
                 tests.append((self._expanded, missed))
@@ -101,12 +112,23 @@ class KrylovSpace:
             self._expand(K)
 
     def ready(self, size: int) -> bool:
-        return self._expanded >= min(self._promising(size), self._basis.shape[0] // 2)
+        enough = min(self._promising(size), self._basis.shape[0] // 2)
+        return self._exhausted or self._expanded >= enough
 
     def rough(self, size: int) -> np.ndarray:
-        """The `size` leading Ritz vectors of a space that may be too small, in float32."""
-        Y = self._ritz(size, size)[1].astype(np.float32)
+        """The `size` leading Ritz vectors of a space that may be too small, in float32.
+
+        Fewer where the matrix has no more directions above rounding.
+        """
+        size = min(size, self._expanded)
+        values, Y, _ = self._ritz(size, size)
+        Y = Y[:, values > self._precision.same * values[0]].astype(np.float32)
         return np.asarray(self._basis[:, : self._expanded].astype(np.float32, copy=False) @ Y)
+
+    def _combined(self, Y: np.ndarray) -> np.ndarray:
+        """Columns of the basis with coefficients Y, which are kept in double."""
+        basis = self._basis[:, : self._expanded]
+        return np.asarray(basis @ Y.astype(basis.dtype, copy=False))
 
     def _promising(self, size: int) -> int:
         """Columns from which on a test for `size` pairs may succeed."""
@@ -161,6 +183,7 @@ class KrylovSpace:
         pending = slice(self._expanded, self._known)
         Q = self._basis[:, : self._known]
         W = (Q[:, pending].T @ K).T  # K is symmetric; this way round BLAS is a third faster
+        self._exhausted = self._none_left(W)
         C = np.zeros((self._known, W.shape[1]))
         # All but rounding lies in the last two blocks; the second pass takes off the rest.
         for start in (max(0, self._expanded - 2 * W.shape[1]), 0):
@@ -171,6 +194,8 @@ class KrylovSpace:
         T[: self._known, pending] = C
         T[pending, : self._known] = C.T
         self._expanded = self._known
+        if self._exhausted:
+            return
         Y, R, order = _pivoted_qr(W)
         sizes = np.abs(np.diagonal(R)) / np.abs(np.diagonal(T)[: self._known]).max()
         rank = int(np.count_nonzero(sizes > 10 * np.finfo(Q.dtype).eps))
@@ -183,10 +208,22 @@ class KrylovSpace:
             coupling = R @ coupling
         self._extend(Y, coupling, W.shape[1] - rank)
 
+    def _none_left(self, W: np.ndarray) -> bool:
+        """Whether the images W of the pending columns say that Q holds all that K has.
+
+        The random ones are orthogonal to Q, and a random vector that K takes to rounding is one
+        that K has no direction in common with.
+        """
+        if not 0 < self._fresh <= self._expanded:
+            return False
+        largest = np.abs(np.diagonal(self._projection)[: self._expanded]).max()
+        images = np.linalg.norm(W[:, -self._fresh :], axis=0)
+        return bool(images.max() <= self._precision.residual * largest)
+
     def _extend(self, Y: np.ndarray, coupling: np.ndarray, fresh: int) -> None:
         """Append the columns Y, coupled to the last expanded block, and `fresh` random ones."""
         n, known = self._basis.shape[0], self._known
-        fresh = min(fresh, n - known - Y.shape[1])
+        fresh = self._fresh = min(fresh, n - known - Y.shape[1])
         self._reserve(known + Y.shape[1] + fresh)
         self._basis[:, known : known + Y.shape[1]] = Y
         last = self._expanded - coupling.shape[1]

@@ -101,7 +101,9 @@ def _first_size(spectra: Spectra | FeatureSpectra, goal: Goal) -> int:
     if isinstance(spectra, FeatureSpectra):
         return size
     while size < goal.limit and (V := spectra.rough(size)) is not None:
-        squared = [(A.T @ B) ** 2 for A, B in combinations(V, 2)]
+        # Two views that have no more directions than these cannot share more of them.
+        pairs = [(A, B) for A, B in combinations(V, 2) if max(A.shape[1], B.shape[1]) == size]
+        squared = [(A.T @ B) ** 2 for A, B in pairs]
         if not any(shared.sum() < BY_FAR * goal.threshold for shared in squared):
             break
         # What the solver of the paper finds depends on how many directions there are: 2k, 4k, ...

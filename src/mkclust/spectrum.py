@@ -198,7 +198,7 @@ def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> 
     n = len(kernel)
     tolerance = RANK_TOLERANCE_SINGLE if kernel.dtype == np.float32 else RANK_TOLERANCE
     if not _direct(n, size):
-        pairs = (space or KrylovSpace(n, kernel.dtype, size)).pairs(kernel, size)
+        pairs = (space or KrylovSpace(n, kernel.dtype, size)).pairs(kernel, size, fewer=True)
         if pairs is not None:
             return _above_rounding(*pairs, everything=False, tolerance=tolerance)
     kernel = kernel.astype(np.float64, copy=False)
