@@ -68,7 +68,7 @@ class KrylovSpace:
         self._exhausted = False  # whether K takes random columns to nothing: Q holds all it has
         self._largest: float | None = None  # eigenvalue
         self._latest: tuple[tuple[int, int], Ritz] | None = None  # for what, and all its pairs
-        self._room = 5 * size + 8 * WIDTH  # columns for a beginning; untouched memory costs none
+        self._room = 5 * size + 48 * WIDTH  # columns to begin with: untouched memory costs none
         self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDE if size >= MANY else WIDTH, n))
 
     def pairs(
