@@ -20,7 +20,7 @@ def eigenpairs(matrix: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.
     array([1., 1.])
     """
     count = high - low + 1
-    if 5 * count < len(matrix) or len(matrix) > ALL_UP_TO:
+    if not (1 < len(matrix) <= ALL_UP_TO and 5 * count >= len(matrix)):
         try:
             values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[low, high])
             if len(values) == count:

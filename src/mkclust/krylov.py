@@ -128,7 +128,7 @@ class KrylovSpace:
     def _combined(self, Y: np.ndarray) -> np.ndarray:
         """Columns of the basis with coefficients Y, which are kept in double."""
         basis = self._basis[:, : self._expanded]
-        return np.asarray(basis @ Y.astype(basis.dtype, copy=False))
+        return np.asarray((Y.T.astype(basis.dtype, copy=False) @ basis.T).T)  # column by column
 
     def _promising(self, size: int) -> int:
         """Columns from which on a test for `size` pairs may succeed."""

@@ -200,7 +200,7 @@ def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> 
     if not _direct(n, size):
         pairs = (space or KrylovSpace(n, kernel.dtype, size)).pairs(kernel, size, fewer=True)
         if pairs is not None:
-            return _above_rounding(*pairs, everything=False, tolerance=tolerance)
+            return _above_rounding(*pairs, everything=False, tolerance=tolerance, own=True)
     kernel = kernel.astype(np.float64, copy=False)
     everything = n <= DENSE_UP_TO or size > n // 4
     if everything:
@@ -255,9 +255,15 @@ def extreme_pairs(matrix: np.ndarray, k: int) -> Pairs:
 
 def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
     """Columns flipped so that the entry of largest magnitude is positive."""
-    largest = np.abs(vectors).argmax(axis=0)
-    signs = np.sign(vectors[largest, np.arange(vectors.shape[1])])
-    return np.asfortranarray(vectors * np.where(signs == 0, 1.0, signs))
+    return np.asfortranarray(vectors * _signs(vectors))
+
+
+def _signs(vectors: np.ndarray) -> np.ndarray:
+    """The sign of the entry of largest magnitude in each column, the first where several are."""
+    every = np.arange(vectors.shape[1])
+    top, bottom = vectors.argmax(axis=0), vectors.argmin(axis=0)
+    highest, lowest = vectors[top, every], -vectors[bottom, every]
+    return np.where((lowest > highest) | ((lowest == highest) & (bottom < top)), -1.0, 1.0)
 
 
 def _orthonormal(V: np.ndarray) -> np.ndarray:
@@ -273,15 +279,17 @@ def _direct(n: int, size: int) -> bool:
 
 
 def _above_rounding(
-    values: np.ndarray, vectors: np.ndarray, everything: bool, tolerance: float
+    values: np.ndarray, vectors: np.ndarray, everything: bool, tolerance: float, own: bool = False
 ) -> Spectrum:
+    """The pairs that are not rounding; written over `vectors` where those are nobody else's."""
     floor = max(len(vectors) * np.finfo(float).eps, tolerance) * max(values[0], 0.0)
     above = int(np.count_nonzero(values > floor))
     kept = vectors[:, :above]
     if vectors.dtype == np.float32:
         kept = _orthonormal(kept.astype(np.float64))
+    kept = np.asfortranarray(kept)
     return Spectrum(
-        vectors=with_fixed_signs(kept),
+        vectors=np.multiply(kept, _signs(kept), out=kept if own else None),
         values=values[:above],
         complete=everything or above < len(values),
     )
