@@ -28,7 +28,7 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     with distributed.Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=300)  # on a busy machine they start late
         yield client
 
 
@@ -77,7 +77,7 @@ def test_arrays_in_memory_and_dask_arrays(stored, client):
 @pytest.mark.parametrize("moment", ["means", "cross-products", "embedding", "k-means step 1"])
 def test_a_worker_killed_in_the_middle_changes_nothing(moment, stored, client):
     reference = fitted(stored)
-    client.wait_for_workers(2, timeout=60)
+    client.wait_for_workers(2, timeout=300)  # on a busy machine they start late
     victims = [*client.run(os.getpid).values()]
     killed = []
 

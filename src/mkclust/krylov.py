@@ -14,7 +14,7 @@ WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the 
 WIDE, MANY = 16, 100  # the same where a space begins with so many pairs: degrees are high anyway
 FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at which to test
 FAR, NEAR = 0.66, 0.9  # of the columns two tests predict: towards the end residuals fall faster
-AT_MOST = 0.4  # of a space is added to it before the next test
+AT_MOST, MANY_ROWS = 0.4, 4000  # of a space is added before a test, where a test costs as much
 IN_SIGHT = 1e3  # tolerances: a residual no larger than this may be gone at the next test
 
 QR = {
@@ -149,7 +149,8 @@ class KrylovSpace:
             return int(NEXT_CHECK * self._expanded) + WIDTH
         gained, left = np.log(before[1] / missed), np.log(missed)
         columns = (FAR if left > gained else NEAR) * left / gained * (self._expanded - before[0])
-        return self._expanded + int(min(columns, AT_MOST * self._expanded))
+        at_most = AT_MOST if self._basis.shape[0] <= MANY_ROWS else NEXT_CHECK - 1
+        return self._expanded + int(min(columns, at_most * self._expanded))
 
     def _ritz(self, size: int, last: int) -> Ritz:
         """Of the `size` leading Ritz pairs, the `last` ones: values, coefficients, residuals."""
