@@ -14,7 +14,7 @@ def eigenpairs(matrix: np.ndarray, low: int, high: int) -> tuple[np.ndarray, np.
     LAPACK's solver for a part of the spectrum (dsyevr) is the quick one, and may fail, or return
     nothing at all, where eigenvalues repeat: an identity matrix of 27 is enough. All of them are
     computed then, by divide and conquer; and of a small matrix also where a fifth is asked for,
-    because that takes less time.
+    because that takes less time (a single number not: scipy 1.13 refuses it there).
 
     >>> eigenpairs(np.eye(27), 25, 26)[0]
     array([1., 1.])

@@ -14,7 +14,8 @@ WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the 
 WIDE, MANY = 16, 100  # the same where a space begins with so many pairs: degrees are high anyway
 FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at which to test
 FAR, NEAR = 0.66, 0.9  # of the columns two tests predict: towards the end residuals fall faster
-AT_MOST, MANY_ROWS = 0.4, 4000  # of a space is added before a test, where a test costs as much
+AT_MOST = 0.4  # share of a space that is added to it before the next test
+MANY_ROWS = 4000  # beyond these columns cost more than tests, and less is added
 IN_SIGHT = 1e3  # tolerances: a residual no larger than this may be gone at the next test
 
 QR = {
@@ -69,7 +70,7 @@ class KrylovSpace:
         self._largest: float | None = None  # eigenvalue
         self._latest: tuple[tuple[int, int], Ritz] | None = None  # for what, and all its pairs
         self._room = 5 * size + 48 * WIDTH  # columns to begin with: untouched memory costs none
-        self._extend(np.empty((n, 0)), np.empty((0, 0)), min(WIDE if size >= MANY else WIDTH, n))
+        self._add_random(WIDE if size >= MANY else WIDTH)
 
     def pairs(
         self, K: np.ndarray, size: int, fewer: bool = False
@@ -88,7 +89,7 @@ class KrylovSpace:
                 if fewer or there >= size:
                     there = min(there, size)
                     return values[:there], self._combined(Y[:, :there])
-                self._extend(np.empty((len(K), 0)), np.empty((0, 0)), size - there)
+                self._add_random(size - there)
             elif self._expanded >= check:
                 # The smallest pair is the last to converge, and cheap to test by itself: done
                 # where the end is not in sight.
@@ -100,7 +101,7 @@ class KrylovSpace:
                 if missed <= 1:
                     if not self._suspicious(values):
                         return values, self._combined(Y)
-                    self._extend(np.empty((len(K), 0)), np.empty((0, 0)), WIDTH)
+                    self._add_random(WIDTH)
                 check = self._next_check(tests[-1], missed)
                 tests.append((self._expanded, missed))
             self._expand(K)
@@ -220,6 +221,10 @@ class KrylovSpace:
         largest = np.abs(np.diagonal(self._projection)[: self._expanded]).max()
         images = np.linalg.norm(W[:, -self._fresh :], axis=0)
         return bool(images.max() <= self._precision.residual * largest)
+
+    def _add_random(self, count: int) -> None:
+        """Append random columns, orthogonal to all others, or as many as there is room for."""
+        self._extend(np.empty((self._basis.shape[0], 0)), np.empty((0, 0)), count)
 
     def _extend(self, Y: np.ndarray, coupling: np.ndarray, fresh: int) -> None:
         """Append the columns Y, coupled to the last expanded block, and `fresh` random ones."""
