@@ -8,7 +8,7 @@ from banks import PARAMS, bank, every_kernel
 from fits import table
 from mkclust.graphs import neighbour_graph, self_tuning_graph
 from mkclust.kernels import KERNELS, cosine, gaussian, linear, polynomial, rbf
-from mkclust.scaling import squared_distances, standardised
+from mkclust.scaling import PANEL, squared_distances, standardised
 from mkclust.views import MultiView
 
 
@@ -164,3 +164,21 @@ def test_squared_distances_are_never_negative_and_zero_on_the_diagonal():
     D2 = squared_distances(X)
     assert (D2 >= 0).all()
     np.testing.assert_array_equal(np.diagonal(D2), 0)
+
+
+@pytest.mark.parametrize("n", [1, 2, PANEL - 1, PANEL, 2 * PANEL + 3])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_distances_are_the_formula_and_symmetric_to_the_last_digit(n, sparse):
+    """Also where only what lies above the diagonal is computed, panel by panel."""
+    X = np.random.default_rng(0).standard_normal((n, 7))
+    X[n // 2 :] = X[: n - n // 2]  # every second row is there twice
+    given = sp.csr_array(X) if sparse else X
+    D2 = squared_distances(given)
+    np.testing.assert_allclose(D2, direct_distances(X), atol=1e-12)
+    np.testing.assert_array_equal(D2, D2.T)
+    assert D2.min() == 0
+    assert not D2.diagonal().any()
+    K = squared_distances(given, -0.5, lambda block: np.exp(block, out=block))
+    np.testing.assert_allclose(K, np.exp(-0.5 * D2), rtol=1e-12)
+    np.testing.assert_array_equal(K, K.T)
+    assert K.max() == 1

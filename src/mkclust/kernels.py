@@ -311,14 +311,9 @@ def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[st
 
 
 def _exponential(X: Any, gamma: float | None, dtype: Any) -> np.ndarray:
-    mean = mean_squared_distance(X)
-    rate = 2.0 / mean if gamma is None else gamma
-
-    def transform(block: np.ndarray) -> np.ndarray:
-        block *= -rate
-        return np.exp(block, out=block)
-
-    return squared_distances(X.astype(dtype, copy=False), transform)
+    rate = 2.0 / mean_squared_distance(X) if gamma is None else gamma
+    X = X.astype(dtype, copy=False)
+    return squared_distances(X, -rate, lambda block: np.exp(block, out=block))
 
 
 def _floats(view: Any) -> Any:
