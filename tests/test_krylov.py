@@ -107,3 +107,35 @@ def test_unrelated_views_of_low_rank_do_not_grow(monkeypatch):
     with pytest.warns(InfeasibleWarning):
         model.fit(views)
     assert sum(columns) <= 3 * 5 * WIDTH
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_space_made_smaller_has_what_it_found_and_goes_on_from_there(dtype):
+    """More pairs are found with fewer products than from the beginning."""
+    K = gaussian(np.random.default_rng(0).standard_normal((N, 5)), dtype=dtype)
+    space, fresh = KrylovSpace(N, dtype, 20), KrylovSpace(N, dtype, 20)
+    space.pairs(K, 20)
+    space.shrink(30)
+    assert space._basis.shape == (N, 30 + WIDTH)
+    values, vectors = space.pairs(K, 60)
+    fresh.pairs(K, 60)
+    assert space._expanded - 30 < fresh._expanded
+    exact = dtype == np.float64
+    np.testing.assert_allclose(
+        values, np.linalg.eigvalsh(K.astype(float))[::-1][:60], atol=1e-11 if exact else 1e-4
+    )
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(60), atol=1e-12 if exact else 1e-5)
+    residual = np.linalg.norm(K @ vectors - vectors * values, axis=0).max()
+    assert residual < (1e-11 if exact else 1e-4)
+
+
+def test_a_space_that_is_small_already_is_left_as_it_is():
+    V = np.linalg.qr(np.random.default_rng(1).standard_normal((N, 12)))[0]
+    space = KrylovSpace(N)
+    space.pairs((V * 3.0) @ V.T, 40, fewer=True)
+    columns = space._basis
+    space.shrink(50)
+    assert space._basis is columns
+    fresh = KrylovSpace(N)
+    fresh.shrink(5)
+    np.testing.assert_allclose(fresh.pairs(np.diag(values_of(3, 0.1)), 5)[0], [3, 3, 3, 2, 1.5])

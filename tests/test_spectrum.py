@@ -198,6 +198,22 @@ def test_kernels_built_anew_are_built_less_often_for_rough_directions():
     assert kernels.asked - before <= 1  # its length alone
 
 
+def test_where_kernels_are_not_kept_a_space_is_smaller_once_it_has_been_used():
+    """And what it finds next is right all the same."""
+
+    class Bank(list):
+        kept = False
+
+    values = 0.97 ** np.arange(LARGE)
+    kernel = kernel_of(values)
+    spectra, roomy = Spectra(Bank([kernel]), ["a"]), Spectra([kernel], ["a"])
+    for size in (10, 25):
+        spectra.grow(size)
+        roomy.grow(size)
+        check(spectra[0], kernel, values[:size])
+        assert spectra._spaces["a"]._known < 0.7 * roomy._spaces["a"]._known
+
+
 @pytest.mark.parametrize("size", [60, 300])
 def test_a_large_share_of_the_directions(size):
     values = 1.0 / np.arange(1, LARGE + 1)

@@ -31,17 +31,19 @@ class Precision:
     """What rounding leaves of the numbers, relative to the largest eigenvalue.
 
     A pair has converged at a `residual`; eigenvalues as close as `same` count as one repeated
-    eigenvalue; a new column smaller than `dependent` must be made orthogonal once more.
+    eigenvalue; a new column smaller than `dependent` must be made orthogonal once more, and one
+    that is `nothing` is left out.
     """
 
     residual: float
     same: float
     dependent: float
+    nothing: float
 
 
 PRECISION = {
-    np.dtype(np.float64): Precision(residual=1e-13, same=1e-10, dependent=1e-6),
-    np.dtype(np.float32): Precision(residual=3e-7, same=1e-6, dependent=1e-3),
+    np.dtype(np.float64): Precision(residual=1e-13, same=1e-10, dependent=1e-6, nothing=2e-15),
+    np.dtype(np.float32): Precision(residual=3e-7, same=1e-6, dependent=1e-3, nothing=1e-6),
 }
 
 
@@ -66,6 +68,7 @@ class KrylovSpace:
         self._expanded = 0  # columns of the basis that K has been applied to
         self._known = 0  # columns of the basis in all: the rest is pending
         self._fresh = 0  # how many of the pending columns, the last ones, are random
+        self._whole = 0  # columns at the front that K couples with more than its neighbours
         self._exhausted = False  # whether K takes random columns to nothing: Q holds all it has
         self._largest: float | None = None  # eigenvalue
         self._latest: tuple[tuple[int, int], Ritz] | None = None  # for what, and all its pairs
@@ -125,6 +128,24 @@ class KrylovSpace:
         values, Y, _ = self._ritz(size, size)
         Y = Y[:, values > self._precision.same * values[0]].astype(np.float32)
         return np.asarray(self._basis[:, : self._expanded].astype(np.float32, copy=False) @ Y)
+
+    def shrink(self, size: int) -> None:
+        r"""Keep the `size` leading Ritz vectors and the pending columns (a thick restart).
+
+        What has converged stays, growth goes on from it, and the space takes less memory.
+        """
+        s, known = self._expanded, self._known
+        if self._exhausted or size + known - s >= known:
+            return
+        values, Y, _ = self._ritz(size, size)
+        basis = np.empty((len(self._basis), size + known - s), self._basis.dtype, order="F")
+        basis[:, :size], basis[:, size:] = self._combined(Y), self._basis[:, s:known]
+        projection = np.zeros((basis.shape[1],) * 2)
+        np.fill_diagonal(projection[:size, :size], values)
+        projection[size:, :size] = self._projection[s:known, :s] @ Y
+        self._basis, self._projection, self._latest = basis, projection, None
+        self._expanded = self._whole = size
+        self._known = basis.shape[1]
 
     def _combined(self, Y: np.ndarray) -> np.ndarray:
         """Columns of the basis with coefficients Y, which are kept in double."""
@@ -188,7 +209,8 @@ class KrylovSpace:
         self._exhausted = self._none_left(W)
         C = np.zeros((self._known, W.shape[1]))
         # All but rounding lies in the last two blocks; the second pass takes off the rest.
-        for start in (max(0, self._expanded - 2 * W.shape[1]), 0):
+        recent = self._expanded - 2 * W.shape[1]
+        for start in (recent if recent > self._whole else 0, 0):
             part = (W.T @ Q[:, start:]).T  # again the quicker way round
             W -= Q[:, start:] @ part
             C[start:] += part
@@ -199,8 +221,8 @@ class KrylovSpace:
         if self._exhausted:
             return
         Y, R, order = _pivoted_qr(W)
-        sizes = np.abs(np.diagonal(R)) / np.abs(np.diagonal(T)[: self._known]).max()
-        rank = int(np.count_nonzero(sizes > 10 * np.finfo(Q.dtype).eps))
+        sizes = np.abs(R.diagonal()) / np.abs(T.diagonal()[: self._known]).max()
+        rank = int(np.count_nonzero(sizes > self._precision.nothing))
         coupling = np.zeros((rank, W.shape[1]))
         coupling[:, order] = R[:rank]
         Y = Y[:, :rank]
@@ -262,6 +284,6 @@ def _pivoted_qr(W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     to ask LAPACK for the best size of its work space."""
     geqp3, orgqr = QR[W.dtype]
     factors, order, reflectors, _, _ = geqp3(W, overwrite_a=True)
-    R = np.triu(factors[: W.shape[1]])
+    R = factors[: W.shape[1]] * np.tri(W.shape[1]).T
     Y, _, _ = orgqr(factors, reflectors, overwrite_a=True)
     return Y, R, order - 1

@@ -24,6 +24,7 @@ Pairs = tuple[np.ndarray, np.ndarray]
 Memory = Callable[[np.ndarray, int, Callable[[], Pairs]], Pairs]
 _memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
 DENSE_UP_TO = 500  # below this n one full LAPACK decomposition is cheaper (benchmarks/RESULTS.md)
+SHRUNK = 2  # times the directions found: about half of a space is kept where memory is dear
 AHEAD = 48  # directions: about as many cost as much as the kernel they are directions of
 SUBSET_UP_TO = 1500  # below this n a twentieth of the directions is worth LAPACK, then a tenth
 
@@ -63,8 +64,8 @@ class Spectra(Sequence[Spectrum]):
     Kernels are taken from `kernels` one at a time, or up to `at_once` on as many cores. Nothing is
     computed twice: a Krylov space goes on where it stopped, and what a direct solver found beyond
     what was asked for is kept and shown when asked. Memory is one n x n matrix for each kernel
-    in work and, per view, a basis of about three times the directions asked for (all n of them
-    where n is small).
+    in work and, per view, a basis of about three times the directions asked for (twice once they
+    are found, where kernels are too large to be kept; all n of them where n is small).
 
     Where `kernels` has an attribute `present` (n, m), a kernel covers only the samples its view
     holds, in their order, and its vectors are zero at the others.
@@ -145,6 +146,7 @@ class Spectra(Sequence[Spectrum]):
             space = self._space(name, kernel, size)
             kept = getattr(self._kernels, "kept", True)
             space.prepare(kernel, size if kept else size + AHEAD)
+            del kernel  # where it is not kept its memory is free from here on
         return space.rough(size)
 
     def _space(self, name: str, kernel: np.ndarray, size: int) -> KrylovSpace:
@@ -160,7 +162,11 @@ class Spectra(Sequence[Spectrum]):
         if isinstance(kernel, GraphKernel):
             found = leading_of_kernel(kernel, size)
         else:
-            found = leading(kernel, size, self._space(name, kernel, size))
+            space = self._space(name, kernel, size)
+            found = leading(kernel, size, space)
+            if not getattr(self._kernels, "kept", True):  # memory is dear
+                del kernel  # before anything else is held
+                space.shrink(SHRUNK * size)
         rows = getattr(self._kernels, "present", None)
         self._found[name] = found if rows is None else found.padded(rows[:, place])
         if found.size == 0:

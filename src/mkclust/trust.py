@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta
+from scipy.special import betaincc
 
 from .overlap import Overlap
 
@@ -150,4 +150,4 @@ def _tail(share: float, mean: float, variance: float) -> float:
     if not 1e-12 < variance < mean * (1 - mean):
         return np.nan
     size = mean * (1 - mean) / variance - 1
-    return float(beta.sf(min(share, 1.0), mean * size, (1 - mean) * size))
+    return float(betaincc(mean * size, (1 - mean) * size, min(share, 1.0)))
