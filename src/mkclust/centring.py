@@ -87,7 +87,10 @@ def centring(
 
 def half_means(K: np.ndarray) -> np.ndarray:
     """What centring takes off is the outer sum of this, so that rounding stays symmetric."""
-    mean = K.mean(axis=0, dtype=np.float64)
+    total = np.zeros(K.shape[1])
+    for rows in row_blocks(K):
+        total += K[rows].sum(axis=0)  # a block at a time: few enough to be summed in float32
+    mean = total / len(K)
     return np.asarray(mean - mean.mean() / 2)
 
 

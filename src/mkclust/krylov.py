@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from .eigen import eigenpairs
 WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the polynomial degree
 WIDE, MANY = 16, 100  # the same where a space begins with so many pairs: degrees are high anyway
 FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at which to test
-FAR, NEAR = 0.66, 0.9  # of the columns two tests predict: towards the end residuals fall faster
+FIRST, FAR, NEAR = 0.6, 0.66, 0.9  # of the columns predicted: later on residuals fall faster
 AT_MOST = 0.4  # share of a space that is added to it before the next test
 MANY_ROWS = 4000  # beyond these columns cost more than tests, and less is added
 IN_SIGHT = 1e3  # tolerances: a residual no larger than this may be gone at the next test
@@ -84,7 +85,8 @@ class KrylovSpace:
         solver is then cheaper. With `fewer` those of a low rank, and some that are rounding, will
         do in place of `size`.
         """
-        check, tests = self._promising(size), [(0, np.inf)]
+        # A space of no more than `size` columns leaves residuals as large as the eigenvalues.
+        check, tests = self._promising(size), [(size, 1 / self._precision.residual)]
         while self._expanded <= len(K) // 2:
             if self._exhausted:
                 values, Y, _ = self._ritz(self._expanded, self._expanded)
@@ -105,8 +107,8 @@ class KrylovSpace:
                     if not self._suspicious(values):
                         return values, self._combined(Y)
                     self._add_random(WIDTH)
-                check = self._next_check(tests[-1], missed)
                 tests.append((self._expanded, missed))
+                check = self._next_check(tests)
             self._expand(K)
         return None
 
@@ -161,16 +163,18 @@ class KrylovSpace:
             self._largest = float(abs(self._ritz(1, 1)[0][0]))
         return float(residual / max(self._precision.residual * self._largest, TINY))
 
-    def _next_check(self, before: tuple[int, float], missed: float) -> int:
+    def _next_check(self, tests: list[tuple[int, float]]) -> int:
         """Size of the space at which to test again.
 
         Every column takes about the same factor off a residual, so two tests predict the third.
         A test costs about as much as an expansion: neither should be in vain.
         """
-        if not 1 < missed < before[1] < np.inf:
+        (size, before), (_, missed) = tests[-2:]
+        if not 1 < missed < before or size >= self._expanded:
             return int(NEXT_CHECK * self._expanded) + WIDTH
-        gained, left = np.log(before[1] / missed), np.log(missed)
-        columns = (FAR if left > gained else NEAR) * left / gained * (self._expanded - before[0])
+        gained, left = np.log(before / missed), np.log(missed)
+        share = FIRST if len(tests) == 2 else FAR if left > gained else NEAR
+        columns = share * left / gained * (self._expanded - size)
         at_most = AT_MOST if self._basis.shape[0] <= MANY_ROWS else NEXT_CHECK - 1
         return self._expanded + int(min(columns, at_most * self._expanded))
 
@@ -284,6 +288,12 @@ def _pivoted_qr(W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     to ask LAPACK for the best size of its work space."""
     geqp3, orgqr = QR[W.dtype]
     factors, order, reflectors, _, _ = geqp3(W, overwrite_a=True)
-    R = factors[: W.shape[1]] * np.tri(W.shape[1]).T
+    R = factors[: W.shape[1]] * _upper(W.shape[1])
     Y, _, _ = orgqr(factors, reflectors, overwrite_a=True)
     return Y, R, order - 1
+
+
+@cache
+def _upper(size: int) -> np.ndarray:
+    """Ones on and above the diagonal; to make them costs more than to use them."""
+    return np.tri(size).T

@@ -162,7 +162,7 @@ def _symmetric_product(
     """left @ right.T (n x n), known to be symmetric: what is above the diagonal is computed, each
     block of rows finished while it is in the cache, and mirrored."""
     n = len(left)
-    product = np.empty((n, n), left.dtype)
+    product, below = np.empty((n, n), left.dtype), np.tri(PANEL, k=-1, dtype=bool)
     for start in range(0, n, PANEL):
         stop = min(start + PANEL, n)
         above = product[start:stop, start:]
@@ -171,7 +171,7 @@ def _symmetric_product(
             finish(above[rows], np.arange(len(above))[rows])
         product[stop:, start:stop] = above[:, stop - start :].T
         corner = above[:, : stop - start]
-        corner[:] = np.triu(corner) + np.triu(corner, 1).T
+        np.copyto(corner, corner.T.copy(), where=below[: stop - start, : stop - start])
     return product
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.blas import dtrsm
 
 from .eigen import eigenpairs
 from .errors import InputError
@@ -275,8 +276,7 @@ def _signs(vectors: np.ndarray) -> np.ndarray:
 def _orthonormal(V: np.ndarray) -> np.ndarray:
     """Columns that are orthonormal but for rounding, made so to the last digit; every V[:, :a]
     spans what it spanned. Overlaps are compared to nine digits."""
-    upper = scipy.linalg.cholesky(V.T @ V)
-    return np.asarray(scipy.linalg.solve_triangular(upper, V.T, trans="T").T)
+    return np.asarray(dtrsm(1.0, scipy.linalg.cholesky(V.T @ V), V, side=1))
 
 
 def _direct(n: int, size: int) -> bool:
