@@ -72,7 +72,8 @@ class KrylovSpace:
         self._whole = 0  # columns at the front that K couples with more than its neighbours
         self._exhausted = False  # whether K takes random columns to nothing: Q holds all it has
         self._largest: float | None = None  # eigenvalue
-        self._latest: tuple[tuple[int, int], Ritz] | None = None  # for what, and all its pairs
+        # All pairs found last, for what, and whether in double
+        self._latest: tuple[tuple[int, int], bool, Ritz] | None = None
         self._room = 5 * size + 48 * WIDTH  # columns to begin with: untouched memory costs none
         self._add_random(WIDE if size >= MANY else WIDTH)
 
@@ -127,7 +128,7 @@ class KrylovSpace:
         Fewer where the matrix has no more directions above rounding.
         """
         size = min(size, self._expanded)
-        values, Y, _ = self._ritz(size, size)
+        values, Y, _ = self._ritz(size, size, rough=True)
         Y = Y[:, values > self._precision.same * values[0]].astype(np.float32)
         return np.asarray(self._basis[:, : self._expanded].astype(np.float32, copy=False) @ Y)
 
@@ -178,18 +179,24 @@ class KrylovSpace:
         at_most = AT_MOST if self._basis.shape[0] <= MANY_ROWS else NEXT_CHECK - 1
         return self._expanded + int(min(columns, at_most * self._expanded))
 
-    def _ritz(self, size: int, last: int) -> Ritz:
-        """Of the `size` leading Ritz pairs, the `last` ones: values, coefficients, residuals."""
+    def _ritz(self, size: int, last: int, rough: bool = False) -> Ritz:
+        """Of the `size` leading Ritz pairs, the `last` ones: values, coefficients, residuals.
+
+        Rough ones are found in the precision of the basis; they also do to test a few.
+        """
         s, all_ = self._expanded, self._known
         if self._latest is not None and self._latest[0] == (s, size):
-            values, Y, residuals = self._latest[1]
-            return values[-last:], Y[:, -last:], residuals[-last:]
+            _, in_double, (values, Y, residuals) = self._latest
+            if in_double or rough or last < size:
+                return values[-last:], Y[:, -last:], residuals[-last:]
         T = self._projection[:s, :s]
+        if rough:
+            T = T.astype(self._basis.dtype, copy=False)
         values, Y = eigenpairs(T, s - size, s - size + last - 1)
         values, Y = values[::-1], Y[:, ::-1]
         residuals = np.linalg.norm(self._projection[s:all_, :s] @ Y, axis=0)
         if last == size:
-            self._latest = (s, size), (values, Y, residuals)
+            self._latest = (s, size), Y.dtype == np.float64, (values, Y, residuals)
             self._largest = self._largest or float(abs(values[0]))
         return values, Y, residuals
 
