@@ -222,9 +222,9 @@ class KrylovSpace:
         # All but rounding lies in the last two blocks; the second pass takes off the rest.
         recent = self._expanded - 2 * W.shape[1]
         for start in (recent if recent > self._whole else 0, 0):
-            part = (W.T @ Q[:, start:]).T  # again the quicker way round
-            W -= Q[:, start:] @ part
-            C[start:] += part
+            part = W.T @ Q[:, start:]  # again the quicker way round
+            W -= (part @ Q[:, start:].T).T
+            C[start:] += part.T
         T = self._projection
         T[: self._known, pending] = C
         T[pending, : self._known] = C.T
