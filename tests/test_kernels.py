@@ -6,8 +6,9 @@ import scipy.sparse as sp
 
 from banks import PARAMS, bank, every_kernel
 from fits import table
+from mkclust.errors import InputError
 from mkclust.graphs import neighbour_graph, self_tuning_graph
-from mkclust.kernels import KERNELS, cosine, gaussian, linear, polynomial, rbf
+from mkclust.kernels import KERNELS, KernelRecipe, cosine, gaussian, linear, polynomial, rbf
 from mkclust.scaling import PANEL, squared_distances, standardised
 from mkclust.views import MultiView
 
@@ -182,3 +183,10 @@ def test_distances_are_the_formula_and_symmetric_to_the_last_digit(n, sparse):
     np.testing.assert_allclose(K, np.exp(-0.5 * D2), rtol=1e-12)
     np.testing.assert_array_equal(K, K.T)
     assert K.max() == 1
+
+
+def test_equal_samples_are_refused_even_where_nothing_else_would_notice():
+    with pytest.raises(InputError, match="constant"):
+        KernelRecipe("rbf", {"gamma": 1.0}, center=False, normalize=False).matrix(
+            np.ones((5, 3)), "one", "rbf"
+        )

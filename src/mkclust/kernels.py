@@ -311,7 +311,8 @@ def _called(kernel: Callable[..., Any], view: Any, name: str, params: Mapping[st
 
 
 def _exponential(X: Any, gamma: float | None, dtype: Any) -> np.ndarray:
-    rate = 2.0 / mean_squared_distance(X) if gamma is None else gamma
+    mean = mean_squared_distance(X)  # also says so where all samples are the same
+    rate = 2.0 / mean if gamma is None else gamma
     X = X.astype(dtype, copy=False)
     return squared_distances(X, -rate, lambda block: np.exp(block, out=block))
 

@@ -138,7 +138,7 @@ class KrylovSpace:
         What has converged stays, growth goes on from it, and the space takes less memory.
         """
         s, known = self._expanded, self._known
-        if self._exhausted or size + known - s >= known:
+        if self._exhausted or size >= s:
             return
         values, Y, _ = self._ritz(size, size)
         basis = np.empty((len(self._basis), size + known - s), self._basis.dtype, order="F")

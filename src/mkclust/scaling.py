@@ -133,7 +133,7 @@ def squared_distances(
            [-9.,  0.]])
     """
     norms = squared_norms(X)
-    nearest = np.maximum if factor > 0 else np.minimum  # rounding must not make it less than near
+    nearest = np.maximum if factor > 0 else np.minimum  # no pair is nearer than itself
 
     def finish(block: np.ndarray, itself: np.ndarray) -> None:
         nearest(block, np.zeros_like(block), out=block)  # numpy takes four times as long for 0.0
