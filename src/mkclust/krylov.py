@@ -14,7 +14,9 @@ from .eigen import eigenpairs
 WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the polynomial degree
 WIDE, MANY = 16, 100  # the same where a space begins with so many pairs: degrees are high anyway
 FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at which to test
-FIRST, FAR, NEAR = 0.6, 0.66, 0.9  # of the columns predicted: later on residuals fall faster
+# Of the columns predicted: by one test, by two far from the end, by two near it. What was seen
+# before is slower than what comes: residuals fall faster and faster.
+FIRST, FAR, NEAR = 0.6, 0.66, 0.9
 AT_MOST = 0.4  # share of a space that is added to it before the next test
 MANY_ROWS = 4000  # beyond these columns cost more than tests, and less is added
 IN_SIGHT = 1e3  # tolerances: a residual no larger than this may be gone at the next test
@@ -69,10 +71,10 @@ class KrylovSpace:
         self._expanded = 0  # columns of the basis that K has been applied to
         self._known = 0  # columns of the basis in all: the rest is pending
         self._fresh = 0  # how many of the pending columns, the last ones, are random
-        self._whole = 0  # columns at the front that K couples with more than its neighbours
+        self._restarted = 0  # leading columns kept by `shrink`: what follows couples with them all
         self._exhausted = False  # whether K takes random columns to nothing: Q holds all it has
         self._largest: float | None = None  # eigenvalue
-        # All pairs found last, for what, and whether in double
+        # The pairs found last: of which sizes of space and request, whether in double, and they.
         self._latest: tuple[tuple[int, int], bool, Ritz] | None = None
         self._room = 5 * size + 48 * WIDTH  # columns to begin with: untouched memory costs none
         self._add_random(WIDE if size >= MANY else WIDTH)
@@ -133,7 +135,7 @@ class KrylovSpace:
         return np.asarray(self._basis[:, : self._expanded].astype(np.float32, copy=False) @ Y)
 
     def shrink(self, size: int) -> None:
-        r"""Keep the `size` leading Ritz vectors and the pending columns (a thick restart).
+        """Keep the `size` leading Ritz vectors and the pending columns (a thick restart).
 
         What has converged stays, growth goes on from it, and the space takes less memory.
         """
@@ -147,7 +149,7 @@ class KrylovSpace:
         np.fill_diagonal(projection[:size, :size], values)
         projection[size:, :size] = self._projection[s:known, :s] @ Y
         self._basis, self._projection, self._latest = basis, projection, None
-        self._expanded = self._whole = size
+        self._expanded = self._restarted = size
         self._known = basis.shape[1]
 
     def _combined(self, Y: np.ndarray) -> np.ndarray:
@@ -182,7 +184,8 @@ class KrylovSpace:
     def _ritz(self, size: int, last: int, rough: bool = False) -> Ritz:
         """Of the `size` leading Ritz pairs, the `last` ones: values, coefficients, residuals.
 
-        Rough ones are found in the precision of the basis; they also do to test a few.
+        Rough ones are found in the precision of the basis. They also serve as a test of the last
+        few, since nothing is returned before all are found in double.
         """
         s, all_ = self._expanded, self._known
         if self._latest is not None and self._latest[0] == (s, size):
@@ -221,7 +224,7 @@ class KrylovSpace:
         C = np.zeros((self._known, W.shape[1]))
         # All but rounding lies in the last two blocks; the second pass takes off the rest.
         recent = self._expanded - 2 * W.shape[1]
-        for start in (recent if recent > self._whole else 0, 0):
+        for start in (recent if recent > self._restarted else 0, 0):
             part = W.T @ Q[:, start:]  # again the quicker way round
             W -= (part @ Q[:, start:].T).T
             C[start:] += part.T

@@ -145,8 +145,7 @@ class Spectra(Sequence[Spectrum]):
         if space is None or not space.ready(size):
             kernel = self._kernels[self._places[name]]
             space = self._space(name, kernel, size)
-            kept = getattr(self._kernels, "kept", True)
-            space.prepare(kernel, size if kept else size + AHEAD)
+            space.prepare(kernel, size if self._kept else size + AHEAD)
             del kernel  # where it is not kept its memory is free from here on
         return space.rough(size)
 
@@ -165,13 +164,18 @@ class Spectra(Sequence[Spectrum]):
         else:
             space = self._space(name, kernel, size)
             found = leading(kernel, size, space)
-            if not getattr(self._kernels, "kept", True):  # memory is dear
+            if not self._kept:
                 del kernel  # before anything else is held
                 space.shrink(SHRUNK * size)
         rows = getattr(self._kernels, "present", None)
         self._found[name] = found if rows is None else found.padded(rows[:, place])
         if found.size == 0:
             raise InputError(f"kernel {name!r} has no positive eigenvalue")
+
+    @property
+    def _kept(self) -> bool:
+        """Whether kernels stay in memory; where they do not, time and memory are dear."""
+        return bool(getattr(self._kernels, "kept", True))
 
     @property
     def present(self) -> np.ndarray | None:
