@@ -2,11 +2,11 @@
 
 Usage: python benchmarks/any_input.py [--problems 10000] [--store FILE] [--page]
 
-Problem 0, 1, 2 ... of tests/problems.py goes to every method, in a worker process that may take so
-many GiB and, for each fit, so many seconds; a worker that takes more is ended and counted. Printed
-are how many fits ended in what, per method, the first of every unexpected kind with the number of
-its problem, and the slowest fit. With a store a run that was ended goes on. The exit code says
-whether anything was unexpected. One thread is enough: set OMP_NUM_THREADS=1.
+Problem 0, 1, 2 ... of tests/_support/problems.py goes to every method, in a worker process that
+may take so many GiB and, for each fit, so many seconds; a worker that takes more is ended and
+counted. Printed are how many fits ended in what, per method, the first of every unexpected kind
+with the number of its problem, and the slowest fit. With a store a run that was ended goes on. The
+exit code says whether anything was unexpected. One thread is enough: set OMP_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 from pages import fill
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from problems import ALL, Outcome, outcome, problem
+from _support.problems import ALL, Outcome, outcome, problem
 
 PAGE = Path(__file__).parent.parent / "docs" / "faults.md"
 CHUNK = 100

@@ -25,9 +25,9 @@ from scipy.stats import wilcoxon
 from sets import SETS, load, short
 
 from mkclust import METHODS, MultiView, cluster, metrics
-from mkclust.dual_noise import RECIPES
-from mkclust.kernels import KernelBank, KernelRecipe
-from mkclust.labels import kmeans_labels
+from mkclust.dual_noise.estimator import RECIPES
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.linalg.kmeans import kmeans_labels
 
 FAMILIES = ("gaussian", "linear", "cosine", "knn", "self-tuning")
 WAYS = {

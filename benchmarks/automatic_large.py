@@ -19,7 +19,7 @@ import time
 import warnings
 
 from mkclust import cluster, datasets, metrics
-from mkclust.dual_noise import RECIPES
+from mkclust.dual_noise.estimator import RECIPES
 
 MEGABYTE = 1024  # ru_maxrss counts kilobytes
 

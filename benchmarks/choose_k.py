@@ -25,9 +25,9 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import pairwise_distances, silhouette_score
 
 from mkclust import MultiView, choose_k
-from mkclust.dual_noise import RECIPES
-from mkclust.kernels import KernelBank, KernelRecipe
-from mkclust.scaling import standardised
+from mkclust.dual_noise.estimator import RECIPES
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.linalg.scaling import standardised
 
 SPLITS = 3  # for each of up to 53 candidates
 

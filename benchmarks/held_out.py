@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from mkclust import MKCDNM, MultiView, datasets, metrics, read
-from mkclust.errors import MkclustWarning
+from mkclust.exceptions import MkclustWarning
 
 HALVES = 10
 BBCSPORT = "bbcsport_2view.mat"

@@ -15,8 +15,8 @@ import numpy as np
 from pages import fill
 
 from mkclust import METHODS, datasets, metrics, read
-from mkclust.kernels import KernelBank, KernelRecipe
-from mkclust.labels import kmeans_labels
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.linalg.kmeans import kmeans_labels
 
 PAGE = Path(__file__).parent.parent / "docs" / "methods.md"
 PUBLISHED = {  # ACC on BBCSport, Table 2 of the paper

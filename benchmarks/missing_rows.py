@@ -24,10 +24,10 @@ import numpy as np
 from pages import fill
 
 from mkclust import MKCDNM, MultiView, datasets, metrics, read
-from mkclust.errors import InputError
-from mkclust.missing import common_rows, overlap_on_common_rows
-from mkclust.overlap import overlap
-from mkclust.spectrum import Spectrum
+from mkclust.agreement.overlap import overlap
+from mkclust.data.missing import common_rows, overlap_on_common_rows
+from mkclust.exceptions import InputError
+from mkclust.linalg.spectrum import Spectrum
 
 PAGE = Path(__file__).parent.parent / "docs" / "missing.md"
 SETS = {  # file, and which rows are used

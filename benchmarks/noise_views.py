@@ -22,11 +22,11 @@ import scipy.sparse as sp
 from sets import SETS, load, short
 
 from mkclust import MKCDNM, MultiView, metrics
-from mkclust.dual_noise import RECIPES, with_recipe
-from mkclust.kernels import KernelBank, gaussian
-from mkclust.labels import kmeans_labels
-from mkclust.spectrum import Spectra
-from mkclust.trust import chance_of_relation, lone_views
+from mkclust.agreement.chance import chance_of_relation, lone_views
+from mkclust.dual_noise.estimator import RECIPES, with_recipe
+from mkclust.kernels.bank import KernelBank, gaussian
+from mkclust.linalg.kmeans import kmeans_labels
+from mkclust.linalg.spectrum import Spectra
 
 KINDS = ("gaussian", "permuted", "counts")
 

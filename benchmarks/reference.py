@@ -10,10 +10,10 @@ from scipy.sparse.linalg import eigsh
 from sklearn.cluster import SpectralClustering
 from sklearn.preprocessing import StandardScaler
 
-from mkclust.dimensions import authors
-from mkclust.overlap import overlap
-from mkclust.spectrum import Spectrum
-from mkclust.staircase import staircases
+from mkclust.agreement.overlap import overlap
+from mkclust.dual_noise.constraints import staircases
+from mkclust.dual_noise.dimensions import authors
+from mkclust.linalg.spectrum import Spectrum
 
 
 def lanczos(kernels, size):

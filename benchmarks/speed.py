@@ -26,15 +26,15 @@ from shapes import SMALL, table
 
 import mkclust
 from mkclust import MKCDNM, cluster, datasets, metrics
+from mkclust.agreement.overlap import overlap
 from mkclust.bench.peers import PEERS
-from mkclust.consensus import consensus
-from mkclust.cover import _Program, optimum
-from mkclust.dimensions import authors, choose_dimensions
-from mkclust.kernels import KernelBank, KernelRecipe
-from mkclust.krylov import KrylovSpace
-from mkclust.overlap import overlap
-from mkclust.spectrum import Spectra, Spectrum
-from mkclust.staircase import relaxed_staircases, shortfall, staircases
+from mkclust.dual_noise.consensus import consensus
+from mkclust.dual_noise.constraints import relaxed_staircases, shortfall, staircases
+from mkclust.dual_noise.dimensions import authors, choose_dimensions
+from mkclust.dual_noise.exact_search import _Program, optimum
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.linalg.krylov import KrylovSpace
+from mkclust.linalg.spectrum import Spectra, Spectrum
 
 HERE = Path(__file__).parent
 

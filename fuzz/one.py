@@ -16,8 +16,9 @@ import mutations
 import targets
 
 # Coverage is asked of what reads bytes, not of what is done with the numbers.
-READERS = ("mkclust.io", "mkclust.blocks.parts", "mkclust.omics", "mkclust.views", "zipfile",
-           "numpy.lib._format_impl", "numpy.lib.format", "scipy.io.matlab", "h5py._hl",
+READERS = ("mkclust.io", "mkclust.chunked.parts", "mkclust.data.adapters",
+           "mkclust.data.views", "zipfile", "numpy.lib._format_impl", "numpy.lib.format",
+           "scipy.io.matlab", "h5py._hl",
            "pyarrow.parquet.core")  # fmt: skip
 MEMORY = 1 << 30  # bytes: more, beyond what the imports took, is a finding
 

@@ -16,7 +16,7 @@ import scipy.io
 import scipy.sparse as sp
 
 from mkclust import METHODS, MKCDNM
-from mkclust.datasets import make_views
+from mkclust.data.datasets import make_views
 
 CORPUS = Path(__file__).with_name("corpus")
 RNG = np.random.default_rng(0)

@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import mkclust
-from mkclust.blocks.parts import open_parts
-from mkclust.errors import InputError
+from mkclust.chunked.parts import open_parts
+from mkclust.data.views import MultiView
+from mkclust.exceptions import InputError
 from mkclust.io import Limits, inspect, read
-from mkclust.views import MultiView
 
 LIMITS = Limits(max_bytes=64 << 20, max_views=1000, max_columns=100_000)
 NEVER = ("pickle.find_class", "os.system", "os.exec", "os.posix_spawn", "subprocess.Popen",

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from fits import SOLVERS, fit_digits
-from mkclust import cli
-from mkclust.datasets import load_mfeat
+from _support.fits import SOLVERS, fit_digits
+from mkclust.cli import app as cli
+from mkclust.data.datasets import load_mfeat
 
 # The same commit gives the same verdict; HYPOTHESIS_PROFILE=explore draws new examples each time.
 settings.register_profile("steady", derandomize=True, deadline=None)

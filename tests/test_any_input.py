@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from _support.problems import ALL, RESULT, Problem, outcome, problem
 from mkclust import METHODS, MKCDNM
-from mkclust.datasets import make_views
-from mkclust.eigen import eigenpairs, eigenvalues
-from mkclust.errors import InputError
-from mkclust.kernels import KERNELS
-from mkclust.neighbours import sparse_neighbour_graph
-from problems import ALL, RESULT, Problem, outcome, problem
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import InputError
+from mkclust.graphs.hnsw import sparse_neighbour_graph
+from mkclust.kernels.bank import KERNELS
+from mkclust.linalg.eigen import eigenpairs, eigenvalues
 
 FIRST = 1_000_000  # problems the long run does not have
 EACH = dict.fromkeys(ALL, 30) | {"swmc": 12, "cagl": 12}  # these two take ten times as long

@@ -8,10 +8,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_clusterer
 
-from fits import fit_quietly
+from _support.fits import fit_quietly
 from mkclust import METHODS, MultiView, metrics
-from mkclust.datasets import make_views
-from mkclust.errors import InputError, MkclustWarning
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import InputError, MkclustWarning
 
 every_method = pytest.mark.parametrize("name", METHODS)
 

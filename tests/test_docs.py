@@ -11,16 +11,17 @@ import pytest
 import typer.main
 
 import mkclust
-from mkclust import cli, datasets
+from _support.paths import ROOT
+from mkclust import datasets
+from mkclust.baselines.base import ComparedMethod, Trace
+from mkclust.baselines.linalg import energy
 from mkclust.bench.record import DONE
 from mkclust.bench.store import Limits, Outcome, Store
 from mkclust.bench.units import Planned, Unit
-from mkclust.compared.base import ComparedMethod, Trace
-from mkclust.compared.linalg import energy
-from mkclust.kernels import KernelBank
-from mkclust.spectrum import top_eigenpairs
+from mkclust.cli import app as cli
+from mkclust.kernels.bank import KernelBank
+from mkclust.linalg.spectrum import top_eigenpairs
 
-ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = [
     *(DOCS.glob("*.md")),

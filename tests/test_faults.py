@@ -15,13 +15,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faults import SECOND, Command, assert_whole, leftovers, long_lapack, wait_for, written_views
-from mkclust import MKCDNM, cli
+from _support.faults import (
+    SECOND,
+    Command,
+    assert_whole,
+    leftovers,
+    long_lapack,
+    wait_for,
+    written_views,
+)
+from _support.paths import TESTS
+from mkclust import MKCDNM
 from mkclust.bench.machine import owner_name
 from mkclust.bench.store import Limits, Store
 from mkclust.bench.units import Planned
-from mkclust.datasets import make_views
+from mkclust.data.datasets import make_views
 from mkclust.io import atomic
+
+ENDLESS = "_support.bench_methods:endless"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="faults are made with Linux calls")
 
@@ -136,24 +147,19 @@ def test_work_that_dies_is_said_to_have(views, tmp_path):
 def test_ctrl_c_before_the_command_has_begun_is_quiet(tmp_path):
     script = tmp_path / "mkclust"  # the name by which the package knows its command
     script.write_text(
-        "import os, signal\nimport mkclust._starting\nos.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal\nimport mkclust.cli\nos.kill(os.getpid(), signal.SIGINT)\n"
     )
-    source = Path(cli.__file__).parents[1]
-    lazily = f"import sys, types; sys.argv = [{str(script)!r}]\n"
-    lazily += "package = types.ModuleType('mkclust'); package.__path__ = "
-    lazily += f"[{str(source / 'mkclust')!r}]; sys.modules['mkclust'] = package\n"
-    done = subprocess.run(
-        [sys.executable, "-c", lazily + script.read_text()], capture_output=True, check=False
-    )
+    done = subprocess.run([sys.executable, script], capture_output=True, check=False)
     assert done.returncode == -signal.SIGINT and not done.stderr
 
 
 @pytest.mark.timed
 def test_experiments_end_at_once_and_keep_what_they_had(tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
     monkeypatch.setenv("BENCH_TEST", str(tmp_path))
     (tmp_path / "suite.toml").write_text(
-        'title = "t"\ndatasets = ["planted"]\nmethods = ["akkm", "bench_methods:endless"]\n'
+        'title = "t"\ndatasets = ["planted"]\n'
+        f'methods = ["akkm", "{ENDLESS}"]\n'
         "time_limit = 600\n[protocol]\nruns = 2\n"
     )
     command = Command(tmp_path, "bench", "run", "suite.toml", "--store", "s.db")
@@ -166,7 +172,7 @@ def test_experiments_end_at_once_and_keep_what_they_had(tmp_path, monkeypatch):
     store = Store(path)
     assert [record.method for record in store.records()] == ["akkm"]
     store.plan("again", [Planned(unit, False) for unit in open_units(store)], Limits(10.0, 1e9))
-    assert [unit.method for unit in store.claim(owner_name(), 9)] == ["bench_methods:endless"]
+    assert [unit.method for unit in store.claim(owner_name(), 9)] == [ENDLESS]
 
 
 def open_units(store):

@@ -14,7 +14,7 @@ import time
 import numpy as np
 import pytest
 
-from faults import (
+from _support.faults import (
     WHOLE,
     Command,
     assert_whole,
@@ -24,13 +24,14 @@ from faults import (
     make_read_only,
     written_views,
 )
-from mkclust import MKCDNM, cli
+from mkclust import MKCDNM
 from mkclust.bench.machine import alive, owner_name
 from mkclust.bench.record import DONE
 from mkclust.bench.store import LEASE, Limits, Outcome, Store
 from mkclust.bench.units import Planned, Unit
-from mkclust.datasets import make_views
-from mkclust.errors import InputError
+from mkclust.cli import app as cli
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import InputError
 from mkclust.progress import listening
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="faults are made with Linux calls")

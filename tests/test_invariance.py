@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from fits import every_solver, fit_digits, fit_kernels, kernels_with
+from _support.fits import every_solver, fit_digits, fit_kernels, kernels_with
+from _support.planted import brute_force, planted_spectra, projector
 from mkclust import MKCDNM, MultiView
-from mkclust.datasets import load_mfeat, make_views
-from mkclust.errors import InfeasibleWarning, MkclustWarning
-from mkclust.kernels import KERNELS
-from mkclust.overlap import overlap
-from planted import brute_force, planted_spectra, projector
+from mkclust.agreement.overlap import overlap
+from mkclust.data.datasets import load_mfeat, make_views
+from mkclust.exceptions import InfeasibleWarning, MkclustWarning
+from mkclust.kernels.bank import KERNELS
 
 
 @every_solver

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from mkclust.contingency import Table
-from mkclust.errors import InputError, MkclustWarning
+from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.metrics import accuracy, ari, evaluate, nmi, purity
 
 labelling = st.lists(st.integers(0, 3), min_size=2, max_size=15)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from _support.planted import projector
 from mkclust import MKCDNM, datasets
-from mkclust.errors import InputError
-from mkclust.kernels import KERNELS, KernelBank, KernelRecipe
-from mkclust.krylov import KrylovSpace
-from mkclust.spectrum import leading
-from planted import projector
+from mkclust.exceptions import InputError
+from mkclust.kernels.bank import KERNELS, KernelBank, KernelRecipe
+from mkclust.linalg.krylov import KrylovSpace
+from mkclust.linalg.spectrum import leading
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.io
 
-from banks import centred_and_normalised
+from _support.banks import centred_and_normalised
+from _support.planted import projector, trace_of
 from mkclust import MKCDNM, metrics
-from mkclust.labels import kmeans_labels
-from planted import projector, trace_of
+from mkclust.linalg.kmeans import kmeans_labels
 
 
 @pytest.fixture(scope="module")

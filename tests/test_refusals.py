@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from fits import fit_kernels, table
+from _support.fits import fit_kernels, table
+from _support.planted import orthonormal
 from mkclust import MKCDNM
-from mkclust.errors import InputError
-from planted import orthonormal
+from mkclust.exceptions import InputError
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_whole_numbers_of_any_type_are_numbers_of_clusters():
     assert len(np.unique(model.labels_)) == 2
 
 
-@pytest.mark.filterwarnings("ignore::mkclust.errors.MkclustWarning")
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
 def test_fewer_distinct_rows_than_clusters():
     X, Y = np.repeat(table(3, 2), 4, axis=0), np.repeat(table(3, 2, 1), 4, axis=0)
     for views in ([X, Y], [sp.csr_array(X), Y]):

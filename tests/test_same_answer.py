@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from fits import fit_quietly
+from _support.fits import fit_quietly
+from _support.planted import projector
 from mkclust import METHODS, MKCDNM, MultiView, metrics
-from mkclust.datasets import make_views
-from planted import projector
+from mkclust.data.datasets import make_views
 
 every_method = pytest.mark.parametrize("name", METHODS)
 THREADS = 1e-10  # sums on several threads are rounded differently: entries of projectors
@@ -141,7 +141,7 @@ def test_sparse_and_dense_agree(views):
 
 def test_another_process_with_another_hash_seed_says_the_same(views):
     code = (
-        "import hashlib; from mkclust import MKCDNM; from mkclust.datasets import make_views; "
+        "import hashlib; from mkclust import MKCDNM; from mkclust.data.datasets import make_views; "
         "from threadpoolctl import threadpool_limits; threadpool_limits(1); "
         "v = make_views(45, 3, 3, noise=0.4, separation=5.0, random_state=0); "
         "m = MKCDNM(3, random_state=0).fit(v); "

@@ -12,10 +12,10 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from fits import fit
+from _support.fits import fit
 from mkclust import MKCDNM, MultiView, metrics
-from mkclust.datasets import make_views
-from mkclust.errors import InputError
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import InputError
 from mkclust.methods import METHODS
 
 pd = pytest.importorskip("pandas")
@@ -24,7 +24,7 @@ pd = pytest.importorskip("pandas")
 by_columns = {"all": slice(None), "even": slice(0, None, 2)}  # fits a table of any width
 
 
-@pytest.mark.filterwarnings("ignore::mkclust.errors.MkclustWarning")
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
 @parametrize_with_checks([MKCDNM(n_clusters=3), MKCDNM(n_clusters=3, columns=by_columns)])
 def test_sklearn_checks(estimator, check):
     check(estimator)
@@ -143,7 +143,7 @@ def test_cross_validation_splits_samples_not_views(views):
         assert list(model.view_names_in_) == list(views.names)
 
 
-@pytest.mark.filterwarnings("ignore::mkclust.errors.InfeasibleWarning")
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.InfeasibleWarning")
 def test_kernels_are_split_on_both_sides(views):
     kernels = MultiView([view @ view.T for view in views.views], kernels=True)
     for train, test in KFold(3).split(kernels):
@@ -159,7 +159,7 @@ def test_kernels_are_split_on_both_sides(views):
     assert scores["test_score"].shape == (3,)
 
 
-@pytest.mark.filterwarnings("ignore::mkclust.errors.InfeasibleWarning")
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.InfeasibleWarning")
 def test_grid_search_over_solvers_and_kernels(views):
     search = GridSearchCV(
         MKCDNM(3, random_state=0, n_init=2),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mkclust import METHODS, MultiView, datasets
-from mkclust.errors import MkclustWarning
+from mkclust.exceptions import MkclustWarning
 
 RECORD = Path(__file__).resolve().parent.parent / "tests" / "data" / "answers.json"
 SOLVERS = ("authors", "paper", "exact")

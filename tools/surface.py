@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 import typer.main
 
-from mkclust import METHODS, cli, datasets
-from mkclust.errors import InputError, MkclustWarning
-from mkclust.estimator import MultiViewClusterer
+from mkclust import METHODS, datasets
+from mkclust.base import MultiViewClusterer
+from mkclust.cli import app as cli
+from mkclust.cli.results import SCHEMA
+from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.io import model as model_file
-from mkclust.results import SCHEMA
 
 ROOT = Path(__file__).resolve().parent.parent
 LISTED = ROOT / "tests" / "api.txt"

@@ -6,8 +6,8 @@ The lines to be refused carry an ignore; were the package untyped, mypy would ca
 import numpy as np
 
 import mkclust
-from mkclust.errors import InputError
-from mkclust.verify import Verification
+from mkclust.dual_noise.verify import Verification
+from mkclust.exceptions import InputError
 
 views = mkclust.datasets.make_views(60, n_clusters=3, random_state=0)
 model: mkclust.MKCDNM = mkclust.cluster(views, 3, random_state=0)

@@ -1,17 +1,57 @@
-"""Multiple kernel and multi-view clustering: labels, how far to trust each view, and proof."""
+"""Cluster samples that are described by several views or kernel matrices.
 
-from . import _starting as _starting
-from . import datasets, metrics, omics, plot
+Public names are imported on first use, so that ``import mkclust`` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from ._version import __version__
-from .choose import choose_k
-from .compared import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
-from .dual_noise import MKCDNM, cluster
-from .influence import view_influence
-from .io import inspect, read
-from .io.model import load
-from .methods import METHODS
-from .stability import stability
-from .views import MultiView
+
+if TYPE_CHECKING:
+    from . import metrics
+    from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
+    from .data import adapters as omics
+    from .data import datasets
+    from .data.views import MultiView
+    from .dual_noise.estimator import MKCDNM, cluster
+    from .inspection.choose_k import choose_k
+    from .inspection.influence import view_influence
+    from .inspection.stability import stability
+    from .io import inspect, read
+    from .io.model import load
+    from .methods import METHODS
+    from .report import plot
+
+_MODULES = {
+    "datasets": "data.datasets",
+    "metrics": "metrics",
+    "omics": "data.adapters",
+    "plot": "report.plot",
+}
+_NAMES = {
+    "baselines": (
+        "AKKM",
+        "CAGL",
+        "HMKC",
+        "LFMKC",
+        "MKKM",
+        "MKKMMR",
+        "ONKC",
+        "OPLF",
+        "SPMKC",
+        "SWMC",
+    ),
+    "data.views": ("MultiView",),
+    "dual_noise.estimator": ("MKCDNM", "cluster"),
+    "inspection.choose_k": ("choose_k",),
+    "inspection.influence": ("view_influence",),
+    "inspection.stability": ("stability",),
+    "io": ("inspect", "read"),
+    "io.model": ("load",),
+    "methods": ("METHODS",),
+}
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "AKKM",
@@ -40,3 +80,15 @@ __all__ = [
     "stability",
     "view_influence",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f".{_MODULES[name]}", __name__)
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .errors import InputError, MkclustWarning
+from .exceptions import InputError, MkclustWarning
 
 SPREAD = 4  # a table with up to so many cells per sample is counted cell by cell
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .compared import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
-from .dual_noise import MKCDNM
-from .estimator import MultiViewClusterer
+from .base import MultiViewClusterer
+from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
+from .dual_noise.estimator import MKCDNM
 
 METHODS: dict[str, type[MultiViewClusterer]] = {
     "akkm": AKKM,

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import InputError
+from ..exceptions import InputError
 from .display import following
 from .experiment import Experiment, Wishes, prepare
 from .experiment import run as run_experiment

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import InputError
+from ..exceptions import InputError
 from .peers import PEERS, takes_anything, uses_kernels
 from .registry import Dataset, dataset
 from .runner import Runner, Setting, installed_peers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import InputError
+from ..exceptions import InputError
 from ..io.atomic import replacing, write_csv_atomic
 from .store import Store
 

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..exceptions import InputError
 from .grid_figure import grid_figure, grid_of
 from .leaderboard import leaderboard_scores
 from .noise_figure import noise_figure

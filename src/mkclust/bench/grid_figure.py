@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..exceptions import InputError
 from .pictures import DOUBLE, for_print
 from .record import Record
 from .scores import METRIC_TITLES

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ..kernels import KernelBank, KernelRecipe
-from ..labels import kmeans_labels
+from ..data.views import MultiView
+from ..kernels.bank import KernelBank, KernelRecipe
+from ..linalg.kmeans import kmeans_labels
+from ..linalg.spectrum import top_eigenpairs
 from ..metrics import accuracy
 from ..report.layout import block_edges
-from ..spectrum import top_eigenpairs
-from ..views import MultiView
 from .pictures import POINTS, SINGLE, for_print
 
 CELLS = 600  # of a picture, each way

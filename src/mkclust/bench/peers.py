@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.preprocessing import StandardScaler
 
-from ..dual_noise import cluster
-from ..errors import InputError
-from ..labels import kmeans_labels
+from ..dual_noise.estimator import cluster
+from ..exceptions import InputError
+from ..linalg.kmeans import kmeans_labels
 from ..methods import METHODS
 
 Views = Sequence[np.ndarray]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..exceptions import InputError
 from ..io.atomic import replacing
 
 SINGLE, DOUBLE = 3.35, 7.0  # inches: one column, two columns

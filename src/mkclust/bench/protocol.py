@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..base import MultiViewClusterer
 from ..contingency import Table
-from ..estimator import MultiViewClusterer
-from ..labels import kmeans_labels
+from ..linalg.kmeans import kmeans_labels
+from ..linalg.spectrum import remembered_by
 from ..methods import METHODS
-from ..spectrum import remembered_by
 from .peers import peer, takes_anything, uses_kernels
 from .record import DONE
 from .registry import class_numbers, dataset

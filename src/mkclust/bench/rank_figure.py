@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..exceptions import InputError
 from .pictures import DOUBLE, for_print
 from .ranks import alike, average_ranks, critical_difference
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 
-from ..errors import InputError
+from ..exceptions import InputError
 
 
 def rank_rows(scores: Any, missing: str = "last") -> np.ndarray:

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import load_mfeat, make_views
-from ..errors import InputError
+from ..data.datasets import load_mfeat, make_views
+from ..data.views import MultiView
+from ..exceptions import InputError
 from ..io import read
-from ..kernels import KernelRecipe
-from ..views import MultiView
+from ..kernels.bank import KernelRecipe
 from .twelve import twelve_kernels
 
 READABLE = (".mat", ".npz")

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..consensus import consensus
-from ..dual_noise import MKCDNM
-from ..kernels import KernelBank, KernelRecipe
-from ..labels import kmeans_labels
+from ..agreement.overlap import overlap
+from ..data.views import MultiView
+from ..dual_noise.consensus import consensus
+from ..dual_noise.estimator import MKCDNM
+from ..kernels.bank import KernelBank, KernelRecipe
+from ..linalg.kmeans import kmeans_labels
+from ..linalg.spectrum import Spectra
 from ..metrics import evaluate
-from ..overlap import overlap
-from ..spectrum import Spectra
-from ..views import MultiView
 from .pictures import INKS, LINES, MARKS, SINGLE, for_print
 from .scores import METRIC_TITLES, METRICS
 

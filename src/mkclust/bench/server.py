@@ -77,7 +77,6 @@ class Worker:
 
 def serve(runner: socket.socket) -> None:
     """Fork workers until the other end closes."""
-    from . import protocol  # noqa: F401  # what takes seconds to import, before anybody waits
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system buries the dead
     gc.freeze()  # pages of modules stay shared with all workers

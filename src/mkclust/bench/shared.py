@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..centring import centring
+from ..data.views import MultiView
 from ..io.atomic import replacing
-from ..kernels import KernelBank, KernelRecipe
-from ..spectrum import Pairs
-from ..views import MultiView
+from ..kernels.bank import KernelBank, KernelRecipe
+from ..linalg.centering import centring
+from ..linalg.spectrum import Pairs
 from .registry import Dataset, class_numbers
 
 FACTS = "kernels.json"  # written last: a folder without it is unfinished

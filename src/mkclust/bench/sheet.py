@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..errors import InputError
+from ..exceptions import InputError
 
 BEST, SECOND = "best", "second"
 CSV_COLUMNS = ("table", "section", "row", "kind", "column", "value", "std", "mark", "text", "note")

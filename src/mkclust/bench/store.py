@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..exceptions import InputError
 from .machine import alive, machine, versions
 from .peers import uses_kernels
 from .record import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..exceptions import InputError
 from ..methods import METHODS
 from .peers import PEERS
 from .registry import GROUPS, Dataset, dataset, registered

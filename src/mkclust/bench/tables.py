@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..errors import InputError
+from ..exceptions import InputError
 from ..methods import METHODS
 from . import leaderboard, published
 from .cells import absent, as_printed, rank_line, reasons, score_line, seconds

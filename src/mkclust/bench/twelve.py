@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import InputError
-from ..scaling import squared_distances
-from ..views import MultiView
+from ..data.views import MultiView
+from ..exceptions import InputError
+from ..linalg.scaling import squared_distances
 
 WIDTHS = (0.01, 0.05, 0.1, 1.0, 10.0, 50.0, 100.0)
 POLYNOMIALS = ((0.0, 2), (0.0, 4), (1.0, 2), (1.0, 4))

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
-from ..compared.base import ComparedMethod
-from ..estimator import MultiViewClusterer
+from ..base import MultiViewClusterer
+from ..baselines.base import ComparedMethod
 from ..methods import METHODS
 from .registry import Dataset
 from .suite import Protocol, Suite
@@ -100,7 +100,7 @@ def grid(kind: type[MultiViewClusterer], k: int, thin: int = 1) -> list[dict[str
 
     The values kept are counted from the middle one.
 
-    >>> from mkclust.compared import MKKMMR
+    >>> from mkclust.baselines import MKKMMR
     >>> [point["lam"] for point in grid(MKKMMR, 5, 15)]
     [3.0517578125e-05, 1.0, 32768.0]
     """

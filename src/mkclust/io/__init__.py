@@ -5,8 +5,8 @@ One module per format says what a file holds and loads it: `mat5` and `mat73` be
 shapes alone: `choose` and `plan` for files with many variables, `tables` for one table per view.
 """
 
+from ._guards.limits import Limits
 from .atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
-from .guard import Limits
 from .reading import inspect, read
 from .variables import Variable
 

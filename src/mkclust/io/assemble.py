@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError
-from ..views import MultiView
+from ..data.views import MultiView
+from ..exceptions import FileFormatError
 from .plan import Part, Plan
 
 WHOLE = 2**53  # beyond it not every whole number is a float

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..exceptions import InputError
 
 _temporaries: Temporaries | None = None
 

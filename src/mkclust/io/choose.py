@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import FileFormatError, InputError
+from ..exceptions import FileFormatError, InputError
 from .variables import (
     KERNEL_NAMES,
     LABEL_NAMES,

@@ -13,10 +13,10 @@ from typing import TextIO
 
 import numpy as np
 
-from ..errors import FileFormatError
+from ..exceptions import FileFormatError
+from ._guards.limits import Limits, check_texts, parsing
 from .assemble import as_labels
 from .choose import Request
-from .guard import Limits, check_texts, parsing
 from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
 from .variables import Variable, is_index_name, is_label_name
 

@@ -15,12 +15,12 @@ import h5py
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import FileFormatError, InputError
-from ..omics import joined
-from ..views import MultiView
+from ..data.adapters import joined
+from ..data.views import MultiView
+from ..exceptions import FileFormatError, InputError
+from ._guards.limits import ITEM_BYTES, Limits, check_texts, native, parsing, sound_sparse
 from .assemble import as_labels
 from .choose import Request
-from .guard import ITEM_BYTES, Limits, check_texts, native, parsing, sound_sparse
 from .hdf5 import attribute, group, member, opened, sound
 from .variables import Variable
 

@@ -18,8 +18,8 @@ from typing import IO, Any
 import h5py
 from h5py import h5t
 
-from ..errors import FileFormatError
-from .guard import Limits
+from ..exceptions import FileFormatError
+from ._guards.limits import Limits
 
 ADVICE = "it may be damaged; write it again"
 DEFLATE, SHUFFLE, CHECKSUM, LZF = 1, 2, 3, 32000

@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 
 from . import mat5, mat73
-from .guard import Limits
+from ._guards.limits import Limits
 from .variables import Variable
 
 STACK_AXIS = 2  # MATLAB stacks matrices along the last axis

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from ..errors import FileFormatError
-from . import mat4_tags, mat5_tags
-from .guard import Limits, native, parsing, sound_sparse
+from ..exceptions import FileFormatError
+from ._guards import mat4_tags, mat5_tags
+from ._guards.limits import Limits, native, parsing, sound_sparse
 from .variables import Variable
 
 ADVICE = "save it again from MATLAB with -v7 or -v7.3"

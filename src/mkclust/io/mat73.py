@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import FileFormatError
-from .guard import ITEM_BYTES, Limits, native, parsing, sound_sparse
+from ..exceptions import FileFormatError
+from ._guards.limits import ITEM_BYTES, Limits, native, parsing, sound_sparse
 from .hdf5 import attribute, member, opened, sound
 from .variables import Variable
 

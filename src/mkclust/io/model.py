@@ -19,21 +19,29 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._version import __version__
-from ..blocks.sources import PartsSource
-from ..centring import Centring
-from ..cross import GRAPH_WEIGHTS, KERNEL_ROWS
-from ..dimensions import Certificate, Round
-from ..errors import FileFormatError, InputError
-from ..evidence import Evidence
-from ..features import Columns, Features, Fourier, Gaussian, Nystroem, Product
-from ..fusion import Fusion
-from ..noise import Noise
-from ..placing import FusedProjection, FusedView
-from ..projection import FeatureProjection, Projection, ViewMap
-from ..weights import ViewWeights
+from ..agreement.spectra import Evidence
+from ..agreement.weights import ViewWeights
+from ..chunked.sources import PartsSource
+from ..dual_noise.dimensions import Certificate, Round
+from ..dual_noise.noise import Noise
+from ..exceptions import FileFormatError, InputError
+from ..graph_fusion.fusion import Fusion
+from ..kernels.cross import GRAPH_WEIGHTS, KERNEL_ROWS
+from ..kernels.features import Columns, Features, Fourier, Gaussian, Nystroem, Product
+from ..linalg.centering import Centring
+from ..out_of_sample.neighbors import FusedProjection, FusedView
+from ..out_of_sample.nystroem import FeatureProjection, Projection, ViewMap
 from . import npz
+from ._guards.limits import (
+    DEFAULT_LIMITS,
+    Limits,
+    as_path,
+    check_regular,
+    naming,
+    parsing,
+    sound_sparse,
+)
 from .atomic import write_npz_atomic
-from .guard import DEFAULT_LIMITS, Limits, as_path, check_regular, naming, parsing, sound_sparse
 
 FORMAT = "mkclust model"
 SCHEMA = 1

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..errors import FileFormatError
+from ..exceptions import FileFormatError
 
 MAGIC = b"\x93NUMPY"
 LENGTHS = {1: 2, 2: 4, 3: 4}  # bytes that the length of the header takes, by version

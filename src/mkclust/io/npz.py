@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError
-from .guard import Limits, native, parsing
+from ..exceptions import FileFormatError
+from ._guards.limits import Limits, native, parsing
 from .npy import read_header
 from .variables import Variable
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, InputError
+from ..exceptions import FileFormatError, InputError
+from ._guards.limits import Limits, check_texts, parsing
+from ._guards.parquet_pages import check_pages
 from .assemble import as_labels
 from .choose import Name, Request
-from .guard import Limits, check_texts, parsing
-from .parquet_pages import check_pages
 from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
 from .variables import Variable
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..errors import FileFormatError, InputError
+from ..exceptions import FileFormatError, InputError
+from ._guards.limits import Limits
 from .choose import Request, choose_index, choose_labels, choose_views
-from .guard import Limits
 from .variables import Variable, is_kernel_name, is_label_name, plain, stack_axis
 
 

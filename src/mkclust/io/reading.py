@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..errors import FileFormatError, InputError
-from ..views import MultiView
+from ..data.views import MultiView
+from ..exceptions import FileFormatError, InputError
 from . import delimited, h5mu, mat, npz, parquet
+from ._guards.limits import DEFAULT_LIMITS, Limits, as_path, check_regular, naming
 from .assemble import as_labels, assemble
 from .choose import Name, Request, choose_labels
-from .guard import DEFAULT_LIMITS, Limits, as_path, check_regular, naming
 from .plan import make_plan
 from .tables import Classes, Table, combine
 from .variables import Variable, is_label_name, listed

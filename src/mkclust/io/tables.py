@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..alignment import lacking_words, placed
-from ..errors import FileFormatError, InputError
-from ..views import MultiView, check_finite
+from ..data.alignment import lacking_words, placed
+from ..data.views import MultiView, check_finite
+from ..exceptions import FileFormatError, InputError
+from ._guards.limits import naming
 from .choose import Name, Request
-from .guard import naming
 from .plan import orientation
 from .variables import is_index_name, is_kernel_name, is_label_name, plain
 

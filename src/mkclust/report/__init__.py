@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..blocks.rows import Rows
-from ..estimator import MultiViewClusterer
+from ..base import MultiViewClusterer
+from ..chunked.rows import Rows
 from ..io.atomic import write_text_atomic
 from .page import render
 from .subject import subject

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import evidence_of
-from ..stability import FLIPS
-from ..trust import ranking, unrelated
+from ..agreement.chance import ranking, unrelated
+from ..agreement.spectra import evidence_of
+from ..inspection.stability import FLIPS
 from . import palette
 from .groups import Silhouettes, class_table
 from .layout import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.metrics import silhouette_samples
 
-from ..labels import unit_rows
+from ..linalg.kmeans import unit_rows
 from .layout import sample_rows
 
 COMPARED = 2000  # rows whose distances are all computed

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from ..labels import unit_rows
-from ..spectrum import with_fixed_signs
+from ..linalg.kmeans import unit_rows
+from ..linalg.spectrum import with_fixed_signs
 
 FEWEST = 20  # samples of a cluster that a picture shows in any case, if it has them
 
@@ -50,10 +50,10 @@ def corners(labels: np.ndarray, H: np.ndarray) -> np.ndarray:
     """One corner of a regular polygon for each cluster (k, 2), neighbours in H side by side."""
     k = int(labels.max()) + 1
     plane = principal_plane(H)
-    centres = np.zeros((k, 2))
+    centers = np.zeros((k, 2))
     for c in np.unique(labels):  # a cluster that ran empty keeps its corner
-        centres[c] = plane[labels == c].mean(axis=0)
-    turn = np.arctan2(*(centres - centres.mean(axis=0)).T[::-1])
+        centers[c] = plane[labels == c].mean(axis=0)
+    turn = np.arctan2(*(centers - centers.mean(axis=0)).T[::-1])
     place = np.empty(k)
     place[np.argsort(turn, kind="stable")] = np.arange(k)
     angle = np.pi / 2 - 2 * np.pi * place / k

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..influence import LeftOut, change
-from ..stability import FLIPS
-from ..trust import ranking
+from ..agreement.chance import ranking
+from ..inspection.influence import LeftOut, change
+from ..inspection.stability import FLIPS
 from . import words
 from .html import Raw, chart, paragraph, section, table, text
 from .subject import Subject, shortened

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..evidence import evidence_of
+from ..agreement.chance import mean_agreement, ranking, unrelated
+from ..agreement.spectra import evidence_of
 from ..metrics import evaluate
-from ..trust import mean_agreement, ranking, unrelated
 from . import questions, words
 from .charts import MOST_VIEWS
 from .groups import Silhouettes, class_table

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..choose import ChoiceOfK
-from ..errors import InputError
-from ..estimator import MultiViewClusterer
-from ..influence import ViewInfluence
-from ..stability import Stability
-from ..views import MultiView
+from ..base import MultiViewClusterer
+from ..data.views import MultiView
+from ..exceptions import InputError
+from ..inspection.choose_k import ChoiceOfK
+from ..inspection.influence import ViewInfluence
+from ..inspection.stability import Stability
 
 LONGEST = 120  # characters of a name that a page shows
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..influence import change
+from ..agreement.chance import ranking, unrelated
+from ..inspection.influence import change
 from ..metrics import accuracy
-from ..trust import ranking, unrelated
 from .subject import Subject
 
 FUSED = (

@@ -1,0 +1,115 @@
+"""MKKM-MR: multiple kernel k-means with matrix-induced regularization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..kernels.bank import KernelBank
+from ..linalg.spectrum import top_eigenpairs
+from ..progress import step
+from .base import POWERS_OF_TWO, ComparedMethod, Trace, checked_number
+from .linalg import gram, residuals, weighted_sum
+from .simplex import simplex_qp
+
+NEGLIGIBLE = 1e-6  # a weight below it is set to zero, as published
+
+
+class MKKMMR(ComparedMethod):
+    r"""Multiple kernel k-means that avoids giving weight to kernels that say the same.
+
+    $$\min_{H, \gamma} \sum_p\gamma_p^2\,\mathrm{Tr}\big(K_p(I - HH^T)\big)
+    + \tfrac\lambda2\gamma^TM\gamma \quad \text{s.t.} \quad H^TH = I_k, \; \gamma \ge 0, \;
+    \sum_p\gamma_p = 1$$
+
+    with $M_{pq} = \mathrm{Tr}(K_pK_q)$. By turns: H from the k leading eigenvectors of
+    $\sum_p\gamma_pK_p$, as published with weights not squared, so that the objective may rise;
+    $\gamma$ from a quadratic program of size m, solved exactly. It ends when the objective changes
+    by less than 1e-6, or after 100 iterations. Labels by k-means on the rows of H.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, k.
+    lam : float
+        Weight of the redundancy term; 1 is the middle of the published grid. M grows like $n^2$
+        and residuals like n: the more samples, the more redundancy decides at the same value.
+    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+        See MultiViewClusterer.
+
+    Attributes
+    ----------
+    labels_ : (n,) int array
+    embedding_ : (n, k) array, H
+    weights_ : (m,) array, gamma
+    objective_history_, n_iter_, converged_
+
+    Time is m^2/2 passes over n x n for M, then for each iteration one partial eigenproblem of
+    n x n and m products n x n x k; memory is the m kernels and two more n x n matrices.
+
+    References
+    ----------
+    X. Liu, Y. Dou, J. Yin, L. Wang, E. Zhu. Multiple Kernel k-Means Clustering with Matrix-Induced
+    Regularization. AAAI 2016.
+
+    Examples
+    --------
+    >>> from mkclust import datasets, metrics
+    >>> from mkclust.baselines import MKKMMR
+    >>> views = datasets.make_views(90, n_clusters=3, n_views=3, noise=0.5, random_state=0)
+    >>> model = MKKMMR(3, random_state=0).fit(views)
+    >>> metrics.accuracy(views.labels, model.labels_)
+    1.0
+    """
+
+    title = "MKKM-MR"
+    reference = (
+        "X. Liu et al., Multiple Kernel k-Means Clustering with Matrix-Induced Regularization, "
+        "AAAI 2016"
+    )
+    grid: ClassVar = {"lam": POWERS_OF_TWO}
+
+    def __init__(self, n_clusters: int, *, lam: float = 1.0, **shared: Any) -> None:
+        super().__init__(n_clusters, **shared)
+        self.lam = lam
+
+    def _solve(self, kernels: KernelBank, k: int) -> None:
+        lam = checked_number("lam", self.lam)
+        found = regularized_kernel_kmeans(list(kernels), k, lam)
+        self.weights_ = found.gamma
+        self._keep(found.trace)
+        self._label(found.H, k)
+
+
+@dataclass(frozen=True)
+class Result:
+    """The partition H (n, k), the weights gamma (m,) that followed it, and the trace."""
+
+    H: np.ndarray
+    gamma: np.ndarray
+    trace: Trace
+
+
+def regularized_kernel_kmeans(kernels: Sequence[np.ndarray], k: int, lam: float) -> Result:
+    """The whole of MKKM-MR on kernels (n, n), from equal weights."""
+    M = gram(kernels)
+    gamma = np.full(len(kernels), 1 / len(kernels))
+    trace = Trace(tolerance=1e-6, after=2, cap=100)
+    while True:
+        step(f"MKKM-MR, iteration {trace.iteration}")
+        H = top_eigenpairs(weighted_sum(gamma, kernels), k)[1]
+        Q = lam * M + 2 * np.diag(residuals(kernels, H))
+        objective = gamma @ Q @ gamma / 2  # with the weights that led to H
+        gamma = sparse_weights(Q)
+        if trace.ends_with(objective):
+            return Result(H, gamma, trace)
+
+
+def sparse_weights(Q: np.ndarray) -> np.ndarray:
+    r"""$\min_\gamma \frac12\gamma^TQ\gamma$ on the simplex, without its negligible entries."""
+    gamma = simplex_qp(Q, np.zeros(len(Q)))
+    gamma[gamma < NEGLIGIBLE] = 0.0
+    return gamma / gamma.sum()

@@ -1,0 +1,176 @@
+"""The same verbs on a dask cluster: futures, and a tree of sums where the data are."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .. import _version
+from ..exceptions import InputError
+from .engine import Engine, LocalEngine, Results, Task, Tree
+from .rows import Piece, without
+from .sources import ArraySource, DaskSource
+from .work import Arrays
+
+AHEAD = 4  # pieces in flight for every thread of the cluster
+PATIENCE = "30s"  # to reach a scheduler, and for its first worker
+
+
+@dataclass(frozen=True)
+class HeldBlock:
+    """Rows of the embedding that stay on the worker that made them, and can be made again."""
+
+    start: int
+    stop: int
+    future: Any
+
+    def load(self) -> np.ndarray:
+        return np.asarray(self.future.result().load())
+
+
+class DaskEngine:
+    """Runs tasks as futures of a `dask.distributed.Client`.
+
+    A task is sent once per pass, as the result of a future of its own, so that a worker that
+    dies takes nothing along that could not be made again: dask repeats what is lost.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        _check_workers(client)
+
+    def totals(self, task: Task, stretches: Iterable[Sequence[Any]]) -> Results:
+        held = self._submit(_itself, task)
+        waiting: deque[tuple[Any, int]] = deque()
+        flying = 0
+        for stretch in stretches:
+            tree = Tree(lambda left, right: self._submit(_combined, held, left, right))
+            for piece in stretch:
+                tree.add(self._apply(held, piece))
+            waiting.append((tree.total(), len(stretch)))
+            flying += len(stretch)
+            while flying - waiting[0][1] >= self._window():
+                flying -= waiting[0][1]
+                yield self._result(waiting.popleft()[0])
+        while waiting:
+            yield self._result(waiting.popleft()[0])
+
+    def hold(self, task: Callable[[Any], Any], pieces: Sequence[Any]) -> Generator[Any, None, None]:
+        held = self._submit(_itself, task)
+        futures = [(piece, self._apply(held, piece)) for piece in pieces]
+        for piece, future in futures:
+            if getattr(task, "folder", None) is not None:
+                yield self._result(future)
+            else:
+                if future.exception() is not None:
+                    self._result(future)
+                yield HeldBlock(piece.start, piece.stop, future)
+
+    def _apply(self, held: Any, piece: Any) -> Any:
+        if isinstance(piece, HeldBlock):
+            return self._submit(_applied, held, piece.future)
+        computed = {}
+        if isinstance(piece, Piece):
+            for p, source in enumerate(piece.sources):
+                if isinstance(source, DaskSource):
+                    rows = source.array[piece.start : piece.stop]
+                    computed[p] = self._client.compute(rows)
+                    piece = without(piece, p)
+        return self._submit(_applied, held, piece, list(computed), list(computed.values()))
+
+    def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self._client.submit(function, *args, pure=False)
+
+    def _window(self) -> int:
+        return max(1, AHEAD * sum(self._client.nthreads().values()))
+
+    def _result(self, future: Any) -> Any:
+        try:
+            return future.result()
+        except ModuleNotFoundError as error:
+            raise InputError(_lacking(f"a worker lacks {error.name}")) from None
+        except Exception as error:
+            if type(error).__name__ == "KilledWorker":
+                raise InputError(
+                    f"the same piece of work ended several dask workers: {error}. Is their "
+                    "memory limit too low?"
+                ) from None
+            raise
+
+
+@contextmanager
+def engine_for(dask: Any) -> Iterator[Engine]:
+    """This machine's threads, or a dask cluster by its address or client.
+
+    A client made here is closed here; one that was given stays open.
+    """
+    if dask is None:
+        yield LocalEngine()
+        return
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise InputError("dask is not installed here: pip install 'mkclust[dask]'") from None
+    if not isinstance(dask, str):
+        yield DaskEngine(dask)
+        return
+    try:
+        client = distributed.Client(dask, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError(f"no dask scheduler answers at {dask}: {error}") from None
+    with client:
+        yield DaskEngine(client)
+
+
+def _check_workers(client: Any) -> None:
+    """Every worker must have this version of the package: found out before the work."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise InputError(f"the dask scheduler has no workers after {PATIENCE}") from None
+    found = client.run(eval, "__import__('mkclust').__version__", on_error="return")
+    for address, version in found.items():
+        if isinstance(version, ModuleNotFoundError):
+            raise InputError(_lacking(f"dask worker {address} lacks {version.name}"))
+        if isinstance(version, Exception):
+            raise InputError(f"dask worker {address} cannot import mkclust: {version}")
+        if version != _version.__version__:
+            raise InputError(
+                f"dask worker {address} has mkclust {version}, not {_version.__version__}"
+            )
+
+
+def _lacking(what: str) -> str:
+    return f"{what}: every worker needs the same packages, pip install 'mkclust[dask]'"
+
+
+def _itself(task: Any) -> Any:
+    return task
+
+
+def _combined(task: Task, left: Arrays, right: Arrays) -> Arrays:
+    return task.combine(left, right)
+
+
+def _applied(
+    task: Callable[[Any], Any], piece: Any, positions: Sequence[int] = (), arrays: Any = ()
+) -> Any:
+    """The task's result for one piece; views that were dask arrays come as `arrays`."""
+    from threadpoolctl import threadpool_limits
+
+    if positions:
+        sources = list(piece.sources)
+        for p, rows in zip(positions, arrays, strict=True):
+            sources[p] = ArraySource(rows, piece.start)
+        piece = Piece(piece.start, piece.stop, tuple(sources), piece.names)
+    with threadpool_limits(1):
+        return task(piece)
+
+
+__all__ = ["DaskEngine", "HeldBlock", "engine_for"]

@@ -1,0 +1,83 @@
+"""Second verb: rows of the embedding, H = Z W, kept in memory, in files or on workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..kernels.features import Features
+from .engine import Engine
+from .gram import block_height
+from .passes import Meter
+from .rows import Piece, blocks
+from .work import part_is_sound, save_part
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows start ... stop-1 of the embedding: in memory, or in a .npy part."""
+
+    start: int
+    stop: int
+    rows: np.ndarray | None = None
+    path: Path | None = None
+
+    def load(self) -> np.ndarray:
+        if self.rows is not None:
+            return self.rows
+        return np.asarray(np.load(str(self.path), allow_pickle=False))
+
+
+@dataclass(frozen=True)
+class ProjectTask:
+    r"""$H = ZW$ for the rows of a piece: features (b, sum r) times W (sum r, k).
+
+    With a `folder` the rows are written there, by whoever computes them, and only their
+    whereabouts are returned.
+    """
+
+    features: Features
+    W: np.ndarray
+    folder: Path | None
+    height: int
+
+    def __call__(self, piece: Piece) -> Block:
+        path = self.path(piece)
+        if path is not None and part_is_sound(path):
+            return Block(piece.start, piece.stop, path=path)
+        W = self.W.astype(self.features.dtype)
+        parts = [
+            self.features([np.asarray(view, dtype=np.float64) for view in views])[0] @ W
+            for views in blocks(piece.load(), block_height(self.features.maps))
+        ]
+        rows = np.concatenate(parts)
+        if path is None:
+            return Block(piece.start, piece.stop, rows)
+        save_part(path, rows)
+        return Block(piece.start, piece.stop, path=path)
+
+    def path(self, piece: Piece) -> Path | None:
+        if self.folder is None:
+            return None
+        return self.folder / f"part-{piece.start // self.height:05}.npy"
+
+
+def project(
+    features: Features,
+    W: np.ndarray,
+    pieces: Sequence[Piece],
+    engine: Engine,
+    folder: Path | None,
+) -> list[Any]:
+    """The embedding's blocks, in order. O(n r k), after O(n r^2) for the features."""
+    task = ProjectTask(features, W, folder, pieces[0].stop - pieces[0].start)
+    meter = Meter("embedding", pieces[-1].stop)
+    held = []
+    for piece, block in zip(pieces, engine.hold(task, pieces), strict=True):
+        held.append(block)
+        meter.done(piece.stop - piece.start)
+    return held

@@ -1,0 +1,224 @@
+"""Rows of all views together: aligned, cut into pieces of work, read a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..data.views import MultiView
+from ..exceptions import InputError
+from .sources import ArraySource, Source, is_stored, source_of
+
+PIECE = 32 << 20  # bytes of rows in one piece of work: smaller ones cost more to pass around
+MOST_PIECES = 4000  # whoever hands them out takes about a millisecond for each
+LEAST_PIECES = 4  # so that small data too are shared among threads
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows start ... stop-1 of every view: what one worker does at a time."""
+
+    start: int
+    stop: int
+    sources: tuple[Source, ...]
+    names: tuple[str, ...]
+
+    def load(self) -> list[np.ndarray]:
+        views = (source.read(self.start, self.stop) for source in self.sources)
+        return [np.ascontiguousarray(view) for view in views]  # sums depend on the layout
+
+    def check_finite(self, views: Sequence[np.ndarray]) -> None:
+        """Refuse NaN and infinity by view, file, row and column."""
+        for name, source, view in zip(self.names, self.sources, views, strict=True):
+            with np.errstate(over="ignore", invalid="ignore"):  # then it is looked for in earnest
+                total = view.sum(dtype=np.float64)
+            if view.dtype.kind != "f" or np.isfinite(total):
+                continue
+            at = np.argwhere(~np.isfinite(view))
+            if len(at):
+                row, column = at[0]
+                raise InputError(
+                    f"view {name!r} has a value that is NaN or infinite in column {column} of "
+                    f"{source.place(self.start + int(row))}"
+                )
+
+
+class Rows:
+    """The views of large data, wherever they lie: what `MultiView` is to views in memory.
+
+    Parameters
+    ----------
+    views : list or dict
+        Per view an array, a sparse matrix, a memory map, a zarr or dask array, or a path: a
+        .npy or .parquet file, a folder of such parts in the order of their numbers, a zarr array.
+    labels : (n,) array, optional
+        Known classes, for evaluation only.
+
+    >>> Rows({"shape": np.zeros((4, 2)), "colour": np.ones((4, 3))})
+    Rows(4 samples: shape 2, colour 3)
+    """
+
+    kernels = False
+    index = None
+
+    def __init__(self, views: Any, *, labels: Any = None, notes: Sequence[str] = ()) -> None:
+        if isinstance(views, MultiView):
+            labels, notes = views.labels if labels is None else labels, views.notes
+            views = dict(zip(views.names, views.views, strict=True))
+        views = _by_name(views)
+        if not views:
+            raise InputError("no views given: at least one is needed")
+        self.names: tuple[str, ...] = tuple(str(name) for name in views)
+        self.sources: tuple[Source, ...] = tuple(_named(*item) for item in views.items())
+        lengths = [source.n_rows for source in self.sources]
+        if len(set(lengths)) > 1:
+            listed = ", ".join(f"{name} {n}" for name, n in zip(self.names, lengths, strict=True))
+            raise InputError(f"views must have the same rows, got {listed}")
+        self.n_samples = lengths[0]
+        self.notes = tuple(notes)
+        self.labels = None if labels is None else np.asarray(labels)
+        if self.labels is not None and self.labels.shape != (len(self),):
+            raise InputError(f"labels must have one entry per sample ({len(self)})")
+
+    @property
+    def n_views(self) -> int:
+        return len(self.names)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(source.width for source in self.sources)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_samples, sum(self.widths)
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __repr__(self) -> str:
+        parts = [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
+        return f"Rows({len(self)} samples: {', '.join(parts)})"
+
+    def pieces(self) -> list[Piece]:
+        """All rows in pieces of equal size: about `PIECE` bytes in double precision.
+
+        Up to eight times that where there would be more than `MOST_PIECES`.
+        """
+        row = 8 * sum(self.widths)
+        size = min(max(PIECE, row * len(self) // MOST_PIECES), 8 * PIECE)
+        height = max(1, size // row)
+        height = min(height, max(256, -(-len(self) // LEAST_PIECES)))
+        spans = [(a, min(a + height, len(self))) for a in range(0, len(self), height)]
+        return [
+            Piece(a, b, tuple(source.portion(a, b) for source in self.sources), self.names)
+            for a, b in spans
+        ]
+
+    def take(self, rows: np.ndarray) -> list[np.ndarray]:
+        """Some rows of every view, by ascending position."""
+        return [
+            source.read(0, len(self))[rows]
+            if isinstance(source, ArraySource) and source.dense
+            else np.concatenate([source.read(int(row), int(row) + 1) for row in rows])
+            for source in self.sources
+        ]
+
+    def in_memory(self) -> MultiView:
+        """The same views as arrays."""
+        views = {
+            name: source.read(0, len(self))
+            for name, source in zip(self.names, self.sources, strict=True)
+        }
+        return MultiView(views, labels=self.labels, notes=self.notes)
+
+    def identity(self) -> list[str]:
+        """What changes when the data change, per view."""
+        pairs = zip(self.names, self.sources, strict=True)
+        return [f"{name}: {source.identity()}" for name, source in pairs]
+
+
+def stored_rows(X: Any) -> Rows | None:
+    """X as `Rows` where any of its views lies elsewhere than in memory, else None.
+
+    Arrays and frames beside stored views go through `MultiView`, for its checks.
+    """
+    if isinstance(X, Rows):
+        return X
+    if is_stored(X) and not isinstance(X, np.memmap):
+        X = [X]
+    if isinstance(X, (MultiView, np.ndarray)) or not isinstance(X, (Mapping, list, tuple)):
+        return None
+    if not any(is_stored(view) for view in (X.values() if isinstance(X, Mapping) else X)):
+        return None
+    items = _by_name(X)
+    here = {name: view for name, view in items.items() if not is_stored(view)}
+    if here:
+        checked = MultiView(here)
+        items |= dict(zip(checked.names, checked.views, strict=True))
+    return Rows(items)
+
+
+def views_in_parts(paths: Sequence[Path]) -> dict[str, Path] | None:
+    """Views stored as row sources at the given paths, by name; None where there are none.
+
+    A .npy file, a zarr array or a folder of .npy parts is a view. So is a folder of .parquet
+    parts among several paths; alone it is a view per file. One folder of such folders is all views.
+    """
+    if len(paths) == 1 and paths[0].is_dir() and not _is_source(paths[0]):
+        inside = sorted(path for path in paths[0].iterdir() if path.is_dir())
+        paths = inside if inside and all(_is_source(path, True) for path in inside) else []
+    several = len(paths) > 1
+    if not paths or not all(_is_source(path, several) for path in paths):
+        return None
+    return _by_name(list(paths))
+
+
+def _is_source(path: Path, parquet: bool = False) -> bool:
+    if not path.is_dir():
+        return path.suffix == ".npy"
+    if (path / "zarr.json").exists() or (path / ".zarray").exists():
+        return True
+    kinds = {file.suffix for file in path.iterdir()}
+    return ".npy" in kinds or (parquet and ".parquet" in kinds)
+
+
+def blocks(views: Sequence[np.ndarray], height: int) -> Iterator[list[np.ndarray]]:
+    """The rows of a piece, `height` at a time."""
+    for start in range(0, len(views[0]), height):
+        yield [view[start : start + height] for view in views]
+
+
+def without(piece: Piece, position: int) -> Piece:
+    """The piece with one view's source left out, to be filled in elsewhere."""
+    sources = list(piece.sources)
+    sources[position] = ArraySource(np.empty((0, sources[position].width)), piece.start)
+    return replace(piece, sources=tuple(sources))
+
+
+def _by_name(views: Any) -> dict[str, Any]:
+    """The views by their names: as given, or by the last part of a path, or by position."""
+    if isinstance(views, Mapping):
+        return {str(name): view for name, view in views.items()}
+    names = [
+        Path(view).stem if isinstance(view, (str, Path)) else f"view{p + 1}"
+        for p, view in enumerate(views)
+    ]
+    if len(set(names)) < len(names):
+        raise InputError(
+            f"view names must differ, got {', '.join(names)}: give a dict of name and path"
+        )
+    return dict(zip(names, views, strict=True))
+
+
+def _named(name: str, view: Any) -> Source:
+    try:
+        source = source_of(view)
+    except InputError as error:
+        raise type(error)(f"view {name!r}: {error}") from None
+    if source.n_rows == 0:
+        raise InputError(f"view {name!r} is empty: it has no rows")
+    return source

@@ -1,0 +1,307 @@
+r"""The large-n route: explicit features instead of kernels, rows read in passes.
+
+$V_p = Z_pE_p$ with $E_p$ from the small $Z_p^TZ_p$, every overlap is $E_p^T(Z_p^TZ_q)E_q$, and
+the consensus is $H = ZW$. One pass over the rows for moments, one for means, one for all
+cross-products, one to project; then k-means over an n x k array. Nothing of n x n or n x r.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from .._version import __version__
+from ..agreement.overlap import Overlap
+from ..exceptions import InputError
+from ..graphs.hnsw import graph_features, sparse_neighbour_graph
+from ..io.atomic import passing
+from ..kernels.approximation import Approximation
+from ..kernels.features import (
+    Columns,
+    FeatureMap,
+    Features,
+    Fourier,
+    Moments,
+    feature_map,
+    feature_means,
+    precision,
+)
+from ..linalg.spectrum import RANK_TOLERANCE, with_fixed_signs
+from ..out_of_sample.nystroem import FeatureProjection
+from ..progress import step
+from .engine import Engine, LocalEngine
+from .gram import GramTask, MeansTask, MomentsTask
+from .kmeans import Clustering, kmeans
+from .parts import npy_part
+from .passes import total
+from .project import project
+from .rows import Rows
+from .sources import ArraySource, PartsSource, Source
+from .work import Work
+
+KEPT_EMBEDDING = 512 << 20  # bytes: larger embeddings are written as parts
+SINGLE_RANK_TOLERANCE = 1e-6  # as RANK_TOLERANCE, for features of single precision
+SQUARED = 1e-290  # a variance below it has lost its digits to underflow
+CONSTANT = 1e-14  # of the kernel's diagonal: rows no farther apart than this are the same
+
+
+class FeatureSpectra:
+    r"""Leading directions of every view's features, from the cross-products alone.
+
+    $Z_p^TZ_p = Q\Lambda Q^T$, $E_p = Q\Lambda^{-1/2}$: the columns of $Z_pE_p$ are the
+    eigenvectors of $Z_pZ_p^T$. Squaring the features squares their condition, so directions with
+    an eigenvalue below `floor` of the largest are left out. O(sum r^3), no n.
+    """
+
+    def __init__(
+        self, gram: np.ndarray, starts: np.ndarray, names: Sequence[str], n: int, floor: float
+    ) -> None:
+        self.names = tuple(names)
+        self._gram = gram
+        self._starts = starts
+        self._n = n
+        self._size = 0
+        self._E = [self._directions(p, floor) for p in range(len(self.names))]
+
+    def _directions(self, p: int, floor: float) -> np.ndarray:
+        span = slice(self._starts[p], self._starts[p + 1])
+        values, Q = scipy.linalg.eigh(self._gram[span, span])
+        values, Q = values[::-1], with_fixed_signs(Q[:, ::-1])
+        kept = values > floor * max(values[0], 0.0)
+        if not kept.any():
+            raise InputError(f"view {self.names[p]!r} has no positive eigenvalue")
+        return np.asarray(Q[:, kept] / np.sqrt(values[kept]))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def grow(self, size: int) -> None:
+        """Use `size` directions of every view, or all where those are fewer."""
+        self._size = max(size, self._size)
+
+    @property
+    def horizon(self) -> int | None:
+        """Directions in use of views that have more; None when all are."""
+        return self._size if any(E.shape[1] > self._size for E in self._E) else None
+
+    def overlap(self) -> Overlap:
+        """$E_p^T(Z_p^TZ_q)E_q$ for all pairs."""
+        step("overlaps of all pairs of views")
+        E = [E[:, : self._size] for E in self._E]
+        starts = np.concatenate([[0], np.cumsum([part.shape[1] for part in E])])
+        cross = np.empty((starts[-1], starts[-1]))
+        for p in range(len(E)):
+            rows = slice(self._starts[p], self._starts[p + 1])
+            half = E[p].T @ self._gram[rows]
+            for q in range(len(E)):
+                columns = slice(self._starts[q], self._starts[q + 1])
+                block = half[:, columns] @ E[q]
+                cross[starts[p] : starts[p + 1], starts[q] : starts[q + 1]] = block
+        return Overlap((cross + cross.T) / 2, starts, self._n)
+
+    def weights(self, dimensions: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """W (sum r, k) with $H = ZW$, from coefficients (sum d, k) of the kept directions."""
+        parts = np.split(coefficients, np.cumsum(dimensions)[:-1])
+        pairs = zip(self._E, dimensions, parts, strict=True)
+        return np.vstack([E[:, :d] @ part for E, d, part in pairs])
+
+
+@dataclass
+class LargeRun:
+    """The passes over the rows of one data set, each kept in the work folder when there is one."""
+
+    rows: Rows
+    approximation: Approximation
+    engine: Engine = field(default_factory=LocalEngine)
+    folder: str | Path | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._dtype = precision(len(self.rows))
+        self._stamps = self._files()
+        self._work = None if self.folder is None else Work(self.folder, self._run())
+
+    def _files(self) -> list[str]:
+        """What changes when a view's files do; nothing of views that lie elsewhere."""
+        sources = self.rows.sources
+        return [s.identity() if isinstance(s, PartsSource) else "" for s in sources]
+
+    def _run(self) -> dict[str, Any]:
+        """What the cross-products depend on: data and features, not k."""
+        given = vars(self.approximation)
+        return {"version": __version__, "rows": self.rows.identity(), **given}
+
+    def spectra(self) -> FeatureSpectra:
+        """Passes one to three: moments of columns, means of features, all cross-products."""
+        self._pieces = self._with_graphs().pieces()
+        moments = self._moments()
+        self.features = self._features(moments)
+        with self._timed("cross-products"):
+            found = self._total("cross-products", GramTask(self.features))
+        single = self._dtype == np.float32
+        for name, map_, peak in zip(
+            self.rows.names, self.features.maps, found["peak"], strict=True
+        ):
+            if peak <= (1e5 * CONSTANT if single else CONSTANT) * map_.largest:
+                raise InputError(f"view {name!r} is constant: all its samples are the same")
+        floor = SINGLE_RANK_TOLERANCE if single else RANK_TOLERANCE
+        with self._timed("small problem"):
+            return FeatureSpectra(
+                found["gram"], self.features.starts, self.rows.names, len(self.rows), floor
+            )
+
+    def embed(self, W: np.ndarray) -> None:
+        """Pass four: the embedding's rows, in memory, in parts, or on the workers."""
+        digest = hashlib.sha256(np.ascontiguousarray(W).tobytes()).hexdigest()[:12]
+        self._digest, self._width = digest, W.shape[1]
+        self._keeper = None
+        folder = None if self._work is None else self._work.folder / f"embedding-{digest}"
+        size = len(self.rows) * W.shape[1] * np.dtype(self._dtype).itemsize
+        if folder is None and size > KEPT_EMBEDDING and isinstance(self.engine, LocalEngine):
+            self._keeper = tempfile.TemporaryDirectory(prefix="mkclust-")
+            passing(self._keeper.name)
+            folder = Path(self._keeper.name) / "embedding"
+        with self._timed("embedding"):
+            self._blocks = project(self.features, W, self._pieces, self.engine, folder)
+        for name, before, now in zip(self.rows.names, self._stamps, self._files(), strict=True):
+            if before != now:
+                raise InputError(
+                    f"the files of view {name!r} changed while they were read; fit again, into an "
+                    "empty work folder, once nobody writes to them"
+                )
+
+    def cluster(self, k: int, n_init: int) -> Clustering:
+        """k-means over the embedding's blocks."""
+        seed = self.approximation.seed
+        name = f"kmeans-{self._digest}-{k}-{n_init}"
+        with self._timed("k-means"):
+            return kmeans(self._blocks, k, n_init, seed, self.engine, self._work, name)
+
+    def embedding(self) -> np.ndarray | PartsSource | None:
+        """H* (n, k): an array, or a source of parts; None where it stayed on the workers."""
+        if any(getattr(block, "path", None) is not None for block in self._blocks):
+            parts = [npy_part(block.path) for block in self._blocks]
+            return PartsSource(parts, self._keeper)
+        size = len(self.rows) * self._width * np.dtype(self._dtype).itemsize
+        if size > KEPT_EMBEDDING:
+            return None
+        return np.concatenate([block.load() for block in self._blocks])
+
+    def projection(self, W: np.ndarray) -> FeatureProjection:
+        """What a model keeps to place new samples: landmarks, means and W, nothing of n rows."""
+        graphs = [
+            name
+            for name, kernel in zip(self.rows.names, self.approximation.kernels, strict=True)
+            if kernel == "knn"
+        ]
+        return FeatureProjection(self.rows.names, self.rows.widths, self.features, W, tuple(graphs))
+
+    @property
+    def described(self) -> str:
+        """What stands for the kernels, in words."""
+        sizes = np.diff(self.features.starts)
+        few, many = int(sizes.min()), int(sizes.max())
+        count = str(few) if few == many else f"{few} to {many}"
+        of = {Columns: "the columns", Fourier: "random Fourier features"}
+        kinds = {
+            "a sparse graph" if kernel == "knn" else of.get(type(m), "landmarks")
+            for m, kernel in zip(self.features.maps, self.approximation.kernels, strict=True)
+        }
+        return f"{count} features per view ({', '.join(sorted(kinds))})"
+
+    def _with_graphs(self) -> Rows:
+        """The rows, with the features of its graph in place of every view of a "knn" kernel."""
+        given = self.approximation
+        sources: dict[str, Any] = dict(zip(self.rows.names, self.rows.sources, strict=True))
+        for name, kernel in zip(self.rows.names, given.kernels, strict=True):
+            if kernel == "knn":
+                with self._timed("graphs"):
+                    sources[name] = ArraySource(self._graph(name, sources[name]))
+        self._rows = Rows(sources)
+        return self._rows
+
+    def _graph(self, name: str, source: Source) -> np.ndarray:
+        given = self.approximation
+        kept = None if self._work is None else self._work.load(f"graph-{name}")
+        if kept is None:
+            S = sparse_neighbour_graph(source.read(0, len(self.rows)), name=name, **given.params)
+            Z = graph_features(S, given.graph_size, given.center, given.normalize, given.seed)
+            kept = {"features": Z.astype(self._dtype)}
+            if self._work is not None:
+                self._work.save(f"graph-{name}", kept)
+        return kept["features"]
+
+    def _moments(self) -> list[Moments]:
+        with self._timed("moments"):
+            found = self._total("moments", MomentsTask())
+        edges = np.cumsum([source.width for source in self._pieces[0].sources])[:-1]
+        means, variances, varies = (
+            np.split(values, edges)
+            for values in (
+                found["mean"],
+                found["squares"] / found["count"],
+                found["high"] > found["low"],
+            )
+        )
+        longest = found["longest"].tolist()
+        moments = [Moments(*view) for view in zip(means, variances, varies, longest, strict=True)]
+        for name, view in zip(self.rows.names, moments, strict=True):
+            if not (np.isfinite(view.variance).all() and np.isfinite(view.longest)):
+                raise InputError(f"view {name!r} has values too large to square: scale its columns")
+            if (view.varies & (view.variance < SQUARED)).any():
+                raise InputError(f"view {name!r} has values too small to square: scale its columns")
+        return moments
+
+    def _features(self, moments: Sequence[Moments]) -> Features:
+        """The feature maps on seeded landmarks, and the pass that centres them."""
+        maps = self._maps(moments)
+        given = self.approximation
+        raw = [view.mean for view in moments]
+        if given.center and not all(isinstance(m, Columns) and not m.unit for m in maps):
+            with self._timed("means"):
+                sums = self._total("means", MeansTask(maps))["sum"]
+            raw = np.split(sums / len(self.rows), np.cumsum([m.width for m in maps])[:-1])
+        graphs = [kernel == "knn" for kernel in given.kernels]  # centred and normalised already
+        raw = [
+            np.zeros(m.width) if graph or not given.center else mean
+            for m, mean, graph in zip(maps, raw, graphs, strict=True)
+        ]
+        normalize = tuple(given.normalize and not graph for graph in graphs)
+        return Features(maps, feature_means(maps, raw, self._dtype), normalize, self._dtype)
+
+    def _maps(self, moments: Sequence[Moments]) -> tuple[FeatureMap, ...]:
+        given = self.approximation
+        n, r = len(self.rows), given.n_components
+        step(f"{min(n, r)} landmarks")
+        chosen = np.random.default_rng([given.seed, 0]).choice(n, min(n, r), replace=False)
+        landmarks = self._rows.take(np.sort(chosen))
+        maps = []
+        for p, (name, L) in enumerate(zip(self.rows.names, landmarks, strict=True)):
+            random = np.random.default_rng([given.seed, 2, p])
+            L = np.asarray(L, dtype=np.float64)
+            if given.method == "fourier" and r > n:
+                L = np.resize(L, (r, L.shape[1]))
+            settings = given.kernels[p], given.params, moments[p], L, given.method
+            try:
+                maps.append(feature_map(*settings, self._dtype, random))
+            except InputError as error:
+                raise InputError(f"view {name!r}: {error}") from None
+        return tuple(maps)
+
+    def _total(self, name: str, task: Any) -> Any:
+        return total(name, task, self._pieces, self.engine, self._work)
+
+    @contextmanager
+    def _timed(self, stage: str) -> Any:
+        began = perf_counter()
+        yield
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + perf_counter() - began

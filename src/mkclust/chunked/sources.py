@@ -1,0 +1,225 @@
+"""Where the rows of one view lie: an array, a memory map, a folder of parts, zarr, dask."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..exceptions import FileFormatError, InputError
+from .parts import Part, npy_part, open_parts
+
+SAMPLED = 512  # rows of an array that enter its fingerprint
+
+
+class Source(Protocol):
+    """Rows that can be read a range at a time, again and again, from any thread."""
+
+    n_rows: int
+    width: int
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        """Rows start ... stop-1 as a matrix of numbers."""
+        ...
+
+    def portion(self, start: int, stop: int) -> Source:
+        """A source good for these rows only, as light as possible to send elsewhere."""
+        ...
+
+    def place(self, row: int) -> str:
+        """Where a row lies, in words."""
+        ...
+
+    def identity(self) -> str:
+        """What changes when the data change; cheap to compute."""
+        ...
+
+
+class ArraySource:
+    """Rows of an array or a sparse matrix in memory.
+
+    >>> ArraySource(np.arange(6).reshape(3, 2)).portion(1, 3).read(2, 3)
+    array([[4, 5]])
+    """
+
+    def __init__(self, array: Any, start: int = 0) -> None:
+        self._array = array
+        self._start = start
+        self.n_rows, self.width = array.shape
+        self.dense = not sp.issparse(array)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        rows = self._array[start - self._start : stop - self._start]
+        return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+
+    def portion(self, start: int, stop: int) -> Source:
+        return ArraySource(self._array[start - self._start : stop - self._start], start)
+
+    def place(self, row: int) -> str:
+        return f"row {row}"
+
+    def identity(self) -> str:
+        rows = np.unique(np.linspace(0, self.n_rows - 1, SAMPLED).astype(int)) + self._start
+        digest = hashlib.sha256()
+        for row in rows:
+            digest.update(np.ascontiguousarray(self.read(row, row + 1)).tobytes())
+        return f"array {self.n_rows} x {self.width} {digest.hexdigest()}"
+
+
+class PartsSource:
+    """Rows of files laid end to end: .npy or .parquet parts, or one of them.
+
+    `keeper` is held as long as the source is: the owner of a temporary folder, for one.
+    """
+
+    def __init__(self, parts: Sequence[Part], keeper: Any = None) -> None:
+        self.parts = tuple(parts)
+        self._starts = np.concatenate([[0], np.cumsum([part.n_rows for part in parts])])
+        self._keeper = keeper
+        self.n_rows = int(self._starts[-1])
+        self.width = parts[0].width
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, self.width
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+        pieces = []
+        for part, begin in zip(self.parts[first:], self._starts[first:], strict=False):
+            if begin >= stop:
+                break
+            inside = slice(max(start - begin, 0), min(stop - begin, part.n_rows))
+            pieces.append(part.read(int(inside.start), int(inside.stop)))
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def portion(self, start: int, stop: int) -> Source:
+        return self
+
+    def place(self, row: int) -> str:
+        position = int(np.searchsorted(self._starts, row, side="right")) - 1
+        path = self.parts[position].path
+        return f"row {row}, which is row {row - self._starts[position]} of {path}"
+
+    def identity(self) -> str:
+        return "; ".join(part.identity() for part in self.parts)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """All rows in memory, for whoever has room for them."""
+        return np.asarray(self.read(0, self.n_rows), dtype=dtype)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_keeper": None}
+
+
+class ZarrSource:
+    """Rows of a zarr array; chunks that were never written hold its fill value, as zarr has it."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        self.n_rows, self.width = array.shape
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        try:
+            return np.asarray(self._array[start:stop])
+        except (OSError, RuntimeError, ValueError) as error:
+            raise FileFormatError(f"zarr array {self._array}: {error}") from None
+
+    def portion(self, start: int, stop: int) -> Source:
+        return self
+
+    def place(self, row: int) -> str:
+        return f"row {row} of {self._array.store_path}"
+
+    def identity(self) -> str:
+        kept = ArraySource(self._array).identity()
+        return f"zarr {self._array.dtype} {kept}"
+
+
+class DaskSource:
+    """Rows of a dask array, computed a range at a time."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        if not np.isfinite(array.shape[0]):
+            raise InputError("a dask array of unknown length: call compute_chunk_sizes() first")
+        self.n_rows, self.width = (int(size) for size in array.shape)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        return np.asarray(self.array[start:stop].compute())
+
+    def portion(self, start: int, stop: int) -> Source:
+        return self
+
+    def place(self, row: int) -> str:
+        return f"row {row}"
+
+    def identity(self) -> str:
+        return f"dask {self.array.shape} {self.array.dtype} {self.array.name}"
+
+
+def is_stored(value: Any) -> bool:
+    """Whether a value stands for rows elsewhere than in memory."""
+    module = type(value).__module__
+    return (
+        isinstance(value, (str, Path, np.memmap, PartsSource))
+        or module.startswith("zarr.")
+        or module.startswith("dask.array")
+    )
+
+
+def source_of(value: Any) -> Source:
+    """A source for whatever holds rows: a path, an array of any kind, or a source itself.
+
+    >>> source_of(np.zeros((4, 2))).n_rows
+    4
+    """
+    module = type(value).__module__
+    if isinstance(value, (str, Path)):
+        return _opened(Path(value))
+    if isinstance(value, np.memmap) and (part := _mapped(value)) is not None:
+        return PartsSource([part])
+    if isinstance(value, (ArraySource, PartsSource, ZarrSource, DaskSource)):
+        return value
+    if len(getattr(value, "shape", ())) != 2:
+        raise InputError(f"rows x columns are needed, got {getattr(value, 'shape', value)}")
+    if value.dtype.kind not in "biuf":
+        raise InputError(f"numbers are needed, got {value.dtype}")
+    if module.startswith("zarr."):
+        return ZarrSource(value)
+    return DaskSource(value) if module.startswith("dask.array") else ArraySource(value)
+
+
+def _opened(path: Path) -> Source:
+    if (path / "zarr.json").exists() or (path / ".zarray").exists():
+        try:
+            import zarr
+        except ImportError:
+            raise InputError(f"{path} is zarr: pip install 'mkclust[zarr]'") from None
+        try:
+            return source_of(zarr.open_array(path, mode="r"))
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{path} cannot be read as a zarr array: {error}") from None
+    return PartsSource(open_parts(path))
+
+
+def _mapped(array: np.memmap) -> Part | None:
+    """The file behind a memory map of a whole .npy file, so that blocks are read, not mapped.
+
+    Pages of a map count as memory in use until the system takes them back.
+    """
+    if array.filename is None or not str(array.filename).endswith(".npy"):
+        return None
+    try:
+        part = npy_part(Path(array.filename))
+    except InputError:
+        return None
+    whole = (part.n_rows, part.width) == array.shape and array.offset == part.offset
+    return part if whole and part.dtype == array.dtype else None

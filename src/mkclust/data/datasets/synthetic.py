@@ -1,0 +1,162 @@
+"""Views with planted clusters, for tests, examples and timing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import pdist
+from sklearn.utils import check_random_state
+
+from ...exceptions import InputError
+from ..views import MultiView
+
+
+def make_views(
+    n_samples: int = 300,
+    n_clusters: int = 3,
+    n_views: int = 3,
+    *,
+    n_features: int | Sequence[int] = 10,
+    noise: float | Sequence[float] = 1.0,
+    n_noise_views: int = 0,
+    separation: float = 4.0,
+    balance: str | Sequence[float] = "equal",
+    kernels: bool = False,
+    random_state: Any = None,
+) -> MultiView:
+    r"""Planted clusters seen through several views: $X_p = Z C_p + \sigma_p E_p$.
+
+    $Z$ (n x k) says which cluster a sample is in and is shared by all views. $C_p$ (k x f_p)
+    holds the view's own random centers, the nearest two of them `separation` apart; $E_p$ is
+    standard normal. A pure-noise view is $E_p$ alone.
+
+    Parameters
+    ----------
+    n_samples, n_clusters, n_views : int
+        Samples n, planted clusters k, and views that show them.
+    n_features : int or sequence of int
+        Columns f_p of every view, or of each view, pure-noise views last.
+    noise : float or sequence of float
+        Standard deviation $\sigma_p$ of every view that shows the clusters, or of each.
+    n_noise_views : int
+        Views without any cluster structure.
+    separation : float
+        Distance of the two nearest centers, in every view that shows the clusters.
+    balance : "equal" or sequence of float
+        Cluster sizes: equal up to one sample, or in these proportions.
+    kernels : bool
+        Whether to return the linear kernels $X_p X_p^\top$ instead of the tables.
+    random_state : int, RandomState or None
+        Seed. Adding noise views leaves the other views as they were.
+
+    Returns
+    -------
+    MultiView
+        Views ``view1 ...`` and ``noise1 ...``, rows shuffled, with the clusters as ``labels``.
+
+    Examples
+    --------
+    >>> from mkclust.data.datasets import make_views
+    >>> views = make_views(90, n_views=2, noise=[0.5, 2.0], n_noise_views=1, random_state=0)
+    >>> views
+    MultiView(90 samples: view1 10, view2 10, noise1 10)
+    >>> import numpy as np
+    >>> np.bincount(views.labels).tolist()
+    [30, 30, 30]
+    """
+    n = _count(n_samples, "n_samples", 1)
+    k = _count(n_clusters, "n_clusters", 1)
+    informative = _count(n_views, "n_views", 0)
+    m = informative + _count(n_noise_views, "n_noise_views", 0)
+    if m == 0:
+        raise InputError("n_views and n_noise_views are both 0: at least one view is needed")
+    widths = [_count(f, "n_features", 1) for f in _each(n_features, m, "n_features")]
+    levels = [_level(s, "noise") for s in _each(noise, informative, "noise")]
+    distance = _level(separation, "separation")
+    sizes = cluster_sizes(n, k, balance)
+    rng = _generator(random_state)
+
+    labels = rng.permutation(np.repeat(np.arange(k), sizes))
+    views = {}
+    for p in range(m):
+        shown = p < informative
+        centers = _centers(rng, k, widths[p], distance)[labels] if shown else 0.0
+        level = levels[p] if shown else 1.0
+        name = f"view{p + 1}" if shown else f"noise{p - informative + 1}"
+        views[name] = centers + level * rng.standard_normal((n, widths[p]))
+    if kernels:
+        views = {name: view @ view.T for name, view in views.items()}
+    return MultiView(views, kernels=kernels, labels=labels)
+
+
+def cluster_sizes(n: int, k: int, balance: str | Sequence[float]) -> np.ndarray:
+    """Sizes of k clusters of n samples: "equal", or in these proportions (largest remainder).
+
+    >>> cluster_sizes(10, 3, "equal").tolist()
+    [4, 3, 3]
+    >>> cluster_sizes(10, 3, [6, 3, 1]).tolist()
+    [6, 3, 1]
+    """
+    if k > n:
+        raise InputError(f"n_clusters must be at most n_samples ({n}), got {k}")
+    if isinstance(balance, str) and balance != "equal":
+        raise InputError(f"balance must be 'equal' or {k} proportions, got {balance!r}")
+    shares = np.ones(k) if isinstance(balance, str) else _proportions(balance, k)
+    exact = n * (shares / shares.sum())
+    sizes = np.floor(exact).astype(np.int64)
+    largest = np.argsort(sizes - exact, kind="stable")[: n - sizes.sum()]
+    sizes[largest] += 1
+    if sizes.min() < 1:
+        raise InputError(
+            f"balance leaves cluster {sizes.argmin()} without a sample: give it more than "
+            f"{shares[sizes.argmin()]:g} or take more than {n} samples"
+        )
+    return sizes
+
+
+def _centers(rng: np.random.RandomState, k: int, width: int, distance: float) -> np.ndarray:
+    """k random points of which the nearest two are `distance` apart."""
+    points = rng.standard_normal((k, width))
+    return points if k == 1 else points * (distance / pdist(points).min())
+
+
+def _proportions(balance: Sequence[float], k: int) -> np.ndarray:
+    if np.ndim(balance) != 1 or len(balance) != k:
+        raise InputError(f"balance must be 'equal' or {k} proportions, got {balance!r}")
+    shares = np.array([_level(share, "balance") for share in balance])
+    if shares.min() == 0:
+        raise InputError(f"balance must be proportions above 0, got {balance!r}")
+    return shares
+
+
+def _each(value: Any, m: int, what: str) -> list[Any]:
+    """One value per view: a scalar for all of them, or a sequence as it is."""
+    if np.ndim(value) == 0:
+        return [value] * m
+    if np.ndim(value) != 1 or len(value) != m:
+        raise InputError(f"{what} must be one number or one per view ({m}), got {value!r}")
+    return list(value)
+
+
+def _count(value: Any, what: str, least: int) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise InputError(f"{what} must be an integer of at least {least}, got {value!r}")
+    return int(value)
+
+
+def _level(value: Any, what: str) -> float:
+    level = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
+    if not 0.0 <= level < float("inf"):
+        raise InputError(f"{what} must be a finite number of at least 0, got {value!r}")
+    return level
+
+
+def _generator(random_state: Any) -> np.random.RandomState:
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except ValueError as error:
+        raise InputError(f"random_state: {error}") from None
+    return generator

@@ -1,0 +1,396 @@
+"""MultiView: several descriptions of the same samples, rows aligned, names kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_array
+
+from ..exceptions import InputError
+from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
+from .frames import is_frame, is_polars, text_columns
+
+
+class MultiView:
+    """Samples described by several views: one matrix per view, the same rows in each.
+
+    Parameters
+    ----------
+    views : list, tuple or dict of (n, f_p) arrays, frames or sparse matrices; or MultiView
+        With ``kernels=True``: n x n kernel matrices, or one (m, n, n) array of them.
+    names : sequence of str, optional
+        View names; a dict's keys, or ``view1 ...`` when absent.
+    kernels : bool
+        Whether each view is a kernel (similarity) matrix rather than a feature table.
+    labels : (n,) array-like, optional
+        Known classes. Never used for clustering, only for evaluation.
+    index : (n,) array-like, optional
+        Sample names; taken from the frames when they have an index.
+    notes : sequence of str
+        What a file reader decided on the way here.
+    present : (n, m) booleans, optional
+        Which samples each view holds, where that is not seen from the views themselves.
+
+    Frames are aligned by their index: the same samples in another order are reordered, and
+    samples of only some frames are kept (docs/missing.md): the first frame's come first. A row
+    that is NaN throughout is a sample the view lacks; of a kernel, a row and its column; in
+    sparse views only `present` says so. Every sample must be in some view. The attribute
+    `present` is None where nothing is missing.
+
+    Indexing takes rows of every view at once (for kernels, rows and columns), so scikit-learn's
+    model selection can split it; it cannot be iterated, since that would split the views.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mkclust import MultiView
+    >>> views = MultiView({"shape": np.zeros((4, 2)), "colour": np.ones((4, 3))})
+    >>> views
+    MultiView(4 samples: shape 2, colour 3)
+    >>> views[[0, 2]]["colour"].shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        views: Any,
+        *,
+        names: Sequence[str] | None = None,
+        kernels: bool = False,
+        labels: Any = None,
+        index: Any = None,
+        notes: Iterable[str] = (),
+        present: Any = None,
+    ) -> None:
+        if isinstance(views, MultiView):  # what is not given anew is inherited
+            present = views.present if present is None else present
+            kernels = kernels or views.kernels
+            labels = views.labels if labels is None else labels
+            index = views.index if index is None else index
+            notes = notes or views.notes
+        items, found = _listed(views, kernels)
+        self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
+        if len(self.names) != len(items):
+            raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
+        if kernels:
+            items = [columns_as_rows(item) if is_frame(item) else item for item in items]
+        order = align(items, self.names)
+        self.kernels: bool = bool(kernels)
+        found_in = [
+            _matrix(view, name, self.kernels, len(items) == 1 and present is None, index)
+            for view, name in zip(items, self.names, strict=True)
+        ]
+        if self.kernels:
+            _check_square([matrix for matrix, _ in found_in], self.names)
+        self.views: tuple[Any, ...] = tuple(
+            placed(matrix, rows, self.kernels)
+            for (matrix, _), rows in zip(found_in, order.rows, strict=True)
+        )
+        self.n_samples = _common_length(self.views, self.names)
+        self.index: np.ndarray | None = _column(
+            index if index is not None else order.index, self, "index"
+        )
+        self.labels: np.ndarray | None = _column(following(labels, self.index), self, "labels")
+        self.notes: tuple[str, ...] = (*notes, *order.notes)
+        seen = presence([absent for _, absent in found_in], order.rows, len(self))
+        self.present: np.ndarray | None = _checked_presence(self, seen, present)
+        if present is not None and self.present is not None:
+            self.views = tuple(
+                blanked(view, ~held, self.kernels)
+                for view, held in zip(self.views, self.present.T, strict=True)
+            )
+
+    @property
+    def n_views(self) -> int:
+        return len(self.views)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(view.shape[1] for view in self.views)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples and columns over all views: what scikit-learn asks of a table."""
+        return self.n_samples, sum(self.widths)
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __repr__(self) -> str:
+        what = "kernels" if self.kernels else "samples"
+        lacking = 0 if self.present is None else int((~self.present.all(axis=1)).sum())
+        some = f", {lacking} of them incomplete" if lacking else ""
+        parts = (
+            self.names
+            if self.kernels
+            else [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
+        )
+        count = f"{self.n_views} {what} of {len(self)}" if self.kernels else f"{len(self)} {what}"
+        return f"MultiView({count}{some}: {', '.join(parts)})"
+
+    def __getitem__(self, key: Any) -> Any:
+        """One view by its name, or rows of all views by a slice, a mask or a list."""
+        if isinstance(key, str):
+            return self.views[self._position(key)]
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
+            key = key[0]
+        if isinstance(key, tuple) or (np.ndim(key) != 1 and not isinstance(key, slice)):
+            raise TypeError(
+                "a MultiView is indexed by rows (a slice, a mask or a list of positions) or by a "
+                f"view's name, not by {key!r}; its views are {', '.join(self.names)}"
+            )
+        return self._take(np.arange(len(self))[key if isinstance(key, slice) else np.asarray(key)])
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            "a MultiView is not a sequence of views, so that nothing splits the views instead of "
+            "the rows; use .views for the matrices or [rows] for some samples"
+        )
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("a MultiView is several tables, not one array; see its .views")
+
+    def _position(self, name: str) -> int:
+        if name not in self.names:
+            raise KeyError(f"no view {name!r}; there are {', '.join(self.names)}")
+        return self.names.index(name)
+
+    def _take(self, rows: np.ndarray) -> MultiView:
+        def taken(view: Any) -> Any:
+            return view[rows][:, rows] if self.kernels else view[rows]
+
+        return MultiView(
+            [taken(view) for view in self.views],
+            names=self.names,
+            kernels=self.kernels,
+            labels=None if self.labels is None else self.labels[rows],
+            index=None if self.index is None else self.index[rows],
+            notes=self.notes,
+            present=None if self.present is None else self.present[rows],
+        )
+
+    def own_rows(self, position: int) -> Any:
+        """One view with the samples it holds only: (n_p, f_p), or n_p x n_p of a kernel."""
+        view = self.views[position]
+        if self.present is None or self.present[:, position].all():
+            return view
+        rows = np.flatnonzero(self.present[:, position])
+        return view[rows][:, rows] if self.kernels else view[rows]
+
+    def select(self, names: Sequence[str]) -> MultiView:
+        """The same samples with only the named views, in the order given.
+
+        An InputError where a sample is in none of them.
+        """
+        return MultiView(
+            [self[name] for name in names],
+            names=names,
+            kernels=self.kernels,
+            labels=self.labels,
+            index=self.index,
+            notes=self.notes,
+            present=None
+            if self.present is None
+            else self.present[:, [self._position(name) for name in names]],
+        )
+
+
+def split_columns(table: Any, columns: Any) -> MultiView:
+    """One table to views: `columns` maps each view's name to its columns, or each column to a view.
+
+    >>> import numpy as np
+    >>> split_columns(np.zeros((3, 4)), ["a", "b", "b", "a"])
+    MultiView(3 samples: a 2, b 2)
+    >>> split_columns(np.zeros((3, 4)), {"left": [0, 1], "right": slice(2, 4)})
+    MultiView(3 samples: left 2, right 2)
+    """
+    if not isinstance(columns, Mapping):
+        owners = np.asarray(columns)
+        if owners.shape != (table.shape[1],):
+            raise InputError(
+                f"columns must name a view for each of the {table.shape[1]} columns, "
+                f"got {owners.shape[0] if owners.ndim else 'a scalar'}"
+            )
+        columns = {str(owner): np.flatnonzero(owners == owner) for owner in dict.fromkeys(owners)}
+    frame = is_frame(table)
+    if not frame and sp.issparse(table):
+        table = table.tocsr()
+
+    def part(name: Any, chosen: Any) -> Any:
+        try:
+            if not frame:
+                return table[:, chosen]
+            by_position = isinstance(chosen, slice) or np.asarray(chosen).dtype.kind in "iub"
+            return table.iloc[:, chosen] if by_position else table.loc[:, list(chosen)]
+        except (IndexError, KeyError) as error:
+            raise InputError(f"columns of view {name!r} are not in the table: {error}") from None
+
+    return MultiView({str(name): part(name, chosen) for name, chosen in columns.items()})
+
+
+def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
+    """The views as a list, with the names they came with."""
+    if isinstance(views, MultiView):
+        return list(views.views), list(views.names)
+    if isinstance(views, Mapping) and not sp.issparse(views):  # dok is a dict until scipy 1.14
+        return list(views.values()), [str(name) for name in views]
+    if is_frame(views) or is_polars(views) or sp.issparse(views):
+        views = [views]
+    elif isinstance(views, np.ndarray):
+        views = _unstacked(views, kernels)
+    if isinstance(views, (str, bytes)) or not isinstance(views, Sequence):
+        raise InputError(
+            f"views must be a list, tuple or dict of matrices, got {type(views).__name__}"
+        )
+    return list(views), [f"view{p + 1}" for p in range(len(views))]
+
+
+def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
+    if array.ndim == 3 and kernels and array.shape[1] != array.shape[2]:
+        hint = "; move the last axis first: np.moveaxis(kernels, -1, 0)"
+        raise InputError(
+            f"kernels must be stacked as (views, n, n), got shape {array.shape}"
+            + (hint if array.shape[0] == array.shape[1] else "")
+        )
+    if array.ndim == 3 and not kernels:
+        raise InputError(
+            f"a stack of shape {array.shape} is taken as kernels only; give feature views as a list"
+        )
+    return list(array) if array.ndim == 3 else [array]
+
+
+def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
+    checked = tuple(str(name) for name in names)
+    twice = sorted({name for name in checked if checked.count(name) > 1})
+    if not checked:
+        raise InputError("no views given: at least one is needed")
+    if twice:
+        raise InputError(f"view names must differ, but {', '.join(twice)} occurs more than once")
+    return checked
+
+
+def _matrix(
+    view: Any, name: str, kernel: bool, alone: bool, index: Any
+) -> tuple[Any, np.ndarray | None]:
+    """One view as a 2-D ndarray or csr array, its dtype kept where numeric; and its absent rows.
+
+    Those are NaN throughout; everything else is finite. The only view there is lacks none.
+    """
+    _check_numeric_columns(view, name)
+    columns = list(view.columns) if is_frame(view) or is_polars(view) else None
+    samples = view.index if is_frame(view) else index
+    try:
+        matrix = check_array(
+            view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
+            ensure_min_features=0, input_name=name, order="C",  # sums depend on the layout
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        raise InputError(f"view {name!r}: {error}") from None
+    if matrix.shape[0] == 0:
+        raise InputError(f"view {name!r} is empty: found array with 0 sample(s)")
+    if matrix.shape[1] == 0:
+        raise InputError(
+            f"view {name!r} is empty: 0 feature(s) (shape={matrix.shape}) while a minimum of 1 "
+            "is required."
+        )
+    if sp.issparse(matrix):
+        matrix = sp.csr_array(matrix)
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return matrix, None
+    absent = np.zeros(matrix.shape[0], dtype=bool)
+    if not (alone or sp.issparse(matrix)):
+        absent = np.isnan(matrix).all(axis=1)
+    check_finite(matrix, name, samples, columns, absent, kernel)
+    return matrix, absent
+
+
+def _check_numeric_columns(view: Any, name: str) -> None:
+    bad = text_columns(view)
+    if bad:
+        shown = ", ".join(map(repr, bad[:SHOWN])) + (" ..." if len(bad) > SHOWN else "")
+        raise InputError(
+            f"view {name!r} has {len(bad)} non-numeric columns ({shown}): encode or drop them, or "
+            "make a column of sample names the index"
+        )
+
+
+def check_finite(
+    matrix: Any,
+    name: str,
+    samples: Any,
+    columns: Sequence[Any] | None,
+    absent: np.ndarray,
+    kernel: bool = False,
+) -> None:
+    """Refuse NaN and infinity outside the absent rows, by sample and column."""
+    if sp.issparse(matrix):
+        coo = matrix.tocoo()
+        bad = ~np.isfinite(coo.data)
+        at = np.column_stack([coo.coords[0][bad], coo.coords[1][bad]])
+    else:
+        bad = ~np.isfinite(matrix) & ~absent[:, None]
+        at = np.argwhere(bad & ~absent if kernel and len(absent) == matrix.shape[1] else bad)
+    if not len(at):
+        return
+    row, column = at[0]
+    where = repr(columns[column]) if columns is not None else str(column)
+    own = [] if samples is None else np.asarray(samples).ravel()[row : row + 1].tolist()
+    whose = f" ({own[0]!r})" if own and own[0] != row else ""
+    values = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
+    raise InputError(
+        f"view {name!r} has {values} NaN or infinite (inf), the first at row {row}{whose}, "
+        f"column {where}: fill them in or drop the column; a sample may lack one of "
+        "several views only as a whole, its row all NaN"
+    )
+
+
+def _checked_presence(views: MultiView, seen: np.ndarray | None, given: Any) -> np.ndarray | None:
+    """Who is in which view (n, m), from the views and as given; None for everybody in all."""
+    present = seen
+    if given is not None:
+        mask = np.asarray(given)
+        if mask.shape != (len(views), views.n_views) or mask.dtype != bool:
+            raise InputError(
+                f"present must be True or False for each of {len(views)} samples and "
+                f"{views.n_views} views, got {mask.dtype} {mask.shape}"
+            )
+        present = mask if seen is None else mask & seen
+    if present is None or present.all():
+        return None
+    nowhere = np.flatnonzero(~present.any(axis=1))
+    if len(nowhere):
+        names = nowhere if views.index is None else views.index[nowhere]
+        shown = ", ".join(map(repr, names[:SHOWN].tolist())) + " ..." * (len(names) > SHOWN)
+        raise InputError(f"{len(names)} samples are in no view at all ({shown}): drop them")
+    return present
+
+
+def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:
+    lengths = [view.shape[0] for view in views]
+    if len(set(lengths)) > 1:
+        listed = ", ".join(f"{name} {length}" for name, length in zip(names, lengths, strict=True))
+        transposed = {view.shape[1] for view in views}
+        hint = "; they agree in columns: transposed?" if len(transposed) == 1 else ""
+        raise InputError(f"views must have the same rows, got {listed}{hint}")
+    return int(lengths[0])
+
+
+def _check_square(views: Sequence[Any], names: Sequence[str]) -> None:
+    for view, name in zip(views, names, strict=True):
+        if view.shape[0] != view.shape[1]:
+            raise InputError(f"kernel {name!r} must be square, got shape {view.shape}")
+
+
+def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:
+    if values is None:
+        return None
+    column = np.asarray(values)
+    if column.shape != (len(views),):
+        raise InputError(
+            f"{what} must have one entry per sample ({len(views)}), got {column.shape}"
+        )
+    return column

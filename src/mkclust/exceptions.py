@@ -1,0 +1,50 @@
+"""Errors and warnings of the package."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+
+class InputError(ValueError):
+    """The data or a parameter cannot be used; the message names the view and the place."""
+
+
+class FileFormatError(InputError):
+    """A file cannot be read as views; the message names the file and what was found in it."""
+
+
+class InfeasibleError(InputError):
+    """The views agree too little for the overlap constraints, and ``on_infeasible="raise"``."""
+
+
+class MkclustWarning(UserWarning):
+    """Base of every warning this package gives."""
+
+
+class InfeasibleWarning(MkclustWarning):
+    """The overlap constraints could not be met and were relaxed; the message has the numbers."""
+
+
+class MissingRowsWarning(MkclustWarning):
+    """Some views lack samples, which were clustered from the views they have."""
+
+
+class ConvergenceWarning(MkclustWarning):
+    """A method stopped at its cap on iterations, or found another number of clusters than asked."""
+
+
+class DegenerateWarning(MkclustWarning):
+    """The data determine less than was asked: too few directions, too few distinct points."""
+
+
+def warn(message: str, category: type[MkclustWarning]) -> None:
+    """Issue a warning with the stack level of the user's call."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str | None) -> bool:
+    return str(module).partition(".")[0] == __name__.partition(".")[0]

@@ -1,0 +1,76 @@
+"""k-means on the rows of an embedding, scaled to unit length."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+
+from ..exceptions import DegenerateWarning, warn
+from ..progress import step
+from .threads import one_thread
+
+
+def unit_rows(H: np.ndarray) -> np.ndarray:
+    """Scale rows to length one; a zero row stays zero.
+
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    length = np.linalg.norm(H, axis=1, keepdims=True)
+    return np.divide(H, length, out=np.zeros_like(H), where=length > 0)
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Labels (n,) and centers (k, r) of the unit rows; each label is that of the nearest center."""
+
+    labels: np.ndarray
+    centers: np.ndarray
+
+
+def nearest_centers(H: np.ndarray, centers: np.ndarray) -> np.ndarray:
+    """Return the nearest of `centers` (k, r) for every row of H (b, r), scaled to unit length.
+
+    >>> nearest_centers(np.array([[9.0, 1.0], [0.1, 0.2]]), np.eye(2)).tolist()
+    [0, 1]
+    """
+    scores = unit_rows(H) @ (-2 * centers.T)
+    scores += np.einsum("ij,ij->i", centers, centers)
+    return np.asarray(scores.argmin(axis=1).astype(np.int32))
+
+
+def kmeans_labels(
+    H: np.ndarray, k: int, n_init: int = 10, random_state: Any = None, init: str = "k-means++"
+) -> np.ndarray:
+    """Return the labels (n,) of `kmeans_clusters`."""
+    return kmeans_clusters(H, k, n_init, random_state, init).labels
+
+
+def kmeans_clusters(
+    H: np.ndarray, k: int, n_init: int = 10, random_state: Any = None, init: str = "k-means++"
+) -> Clusters:
+    """Cluster the unit rows of H (n, r) by k-means, the best of `n_init` starts.
+
+    It runs on one thread: the order of a parallel sum is not fixed, and labels must not depend
+    on it. O(n k r) per step.
+    """
+    step("k-means")
+    X = unit_rows(np.ascontiguousarray(H))  # sums of columns round differently in other layouts
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SklearnConvergenceWarning)
+        model = KMeans(k, n_init=n_init, init=init, random_state=random_state).fit(X)
+    labels = np.asarray(model.labels_)
+    found = len(np.unique(labels))
+    if found < k:
+        warn(
+            f"only {found} clusters found where {k} were asked for: the embedding has no more "
+            "distinct rows",
+            DegenerateWarning,
+        )
+    return Clusters(labels, np.asarray(model.cluster_centers_))

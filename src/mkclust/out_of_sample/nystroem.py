@@ -1,0 +1,318 @@
+r"""New samples: their rows of the embedding, by the kept eigenvectors and the consensus.
+
+A new sample x has in every view a kernel row $\kappa_p$ against the fitted samples, centred and
+normalised by their means and scales. On the kept eigenvectors it lies at
+$u_p = \kappa_pU_p\Lambda_p^{-1}$, and its row of the embedding is the h that fits them best,
+
+$$\min_h \sum_p \|u_p - hB_p^T\|^2, \quad B_p = U_p^TH^*, \quad\text{so}\quad
+h = \Big(\sum_p u_pB_p\Big)\Big(\sum_p B_p^TB_p\Big)^{-1},$$
+
+over the views the sample has. A fitted sample gets its own row of H* back.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..chunked.engine import LocalEngine
+from ..chunked.gram import block_height
+from ..chunked.rows import Piece, Rows, blocks
+from ..exceptions import InputError
+from ..kernels.bank import KernelBank
+from ..kernels.cross import GRAPH_WEIGHTS, KERNEL_ROWS, KernelRows, function_rows, in_kernel_units
+from ..kernels.features import Features
+from ..linalg.centering import Centring
+from ..linalg.spectrum import Spectrum
+from .fitted_rows import KnownRows
+
+ROWS_AT_ONCE = 32 << 20  # bytes of kernel rows (b, n) in work per thread
+SINGULAR = 1e-12  # relative; directions of the consensus that the views at hand say nothing about
+AGREES = 1e-6  # how closely a fitted sample must get its own row back from a user's function
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """New samples, a few at a time: views (b, f_p), self-similarities (b,), who is where (b, m).
+
+    `own` has None for a view that knows its own; `present` is None for everybody everywhere.
+    """
+
+    views: Sequence[np.ndarray]
+    own: Sequence[np.ndarray | None]
+    present: np.ndarray | None = None
+
+
+Embedder = Callable[[NewRows], np.ndarray]
+"""New samples to their rows of the embedding, (b, k)."""
+
+
+class Map(Protocol):
+    """What places new samples: rows at a time, and the function that does it."""
+
+    @property
+    def height(self) -> int: ...
+
+    def embedder(self) -> Embedder: ...
+
+
+Part = Callable[[Any, np.ndarray | None], np.ndarray]
+"""One view's rows of new samples (b, f_p), and their self-similarities if known, to (b, k)."""
+
+
+@dataclass(frozen=True)
+class ViewMap:
+    r"""One view's part $u_pB_p = \kappa_pQ$, $Q = U_p\Lambda_p^{-1}B_p$ (n_p, k); $G = B_p^TB_p$.
+
+    `view` (n_p, f_p) are the fitted rows, by reference; None for a given kernel. `held` (n,)
+    says which samples they are, if not all. Graphs have no `centring`: their $u_p$ is a mean over
+    neighbours, so that $Q = U_pB_p$. `first` (k,) is what the first of the rows gives.
+    """
+
+    name: str
+    width: int
+    kernel: Any
+    view: Any
+    centring: Centring | None
+    Q: np.ndarray
+    G: np.ndarray
+    first: np.ndarray
+    held: np.ndarray | None = None
+
+    def part(self, params: Mapping[str, Any]) -> Part:
+        """The map, with all that depends on the fitted rows alone made ready."""
+        try:
+            if self.centring is not None:
+                return self._kernel_part(self.centring, params)
+            weights = GRAPH_WEIGHTS[self.kernel](self.view, **params)
+        except InputError as error:
+            raise InputError(f"view {self.name!r}: {error}") from None
+        return lambda new, own: np.asarray(weights(new) @ self.Q)
+
+    def _kernel_part(self, done: Centring, params: Mapping[str, Any]) -> Part:
+        if done.shift:
+            raise InputError(
+                "its kernel was indefinite and shifted, which says nothing about new samples; fit "
+                'with a semi-definite kernel, or with indefinite="ignore"'
+            )
+        rows = self._kernel_rows(done, params)
+
+        def part(new: Any, own: np.ndarray | None) -> np.ndarray:
+            K, found = rows(new)
+            return np.asarray(done.rows(K, found if own is None else own / done.unit) @ self.Q)
+
+        if callable(self.kernel):
+            self._check_function(part)
+        return part
+
+    def _kernel_rows(self, done: Centring, params: Mapping[str, Any]) -> KernelRows:
+        if callable(self.kernel):
+            return function_rows(self.kernel, self.view, params, done.unit)
+        if self.kernel != "precomputed":
+            return in_kernel_units(KERNEL_ROWS[self.kernel](self.view, **params), done.unit)
+        own = np.nan if done.own is None else done.own
+        held = slice(None) if self.held is None else self.held
+        return lambda new: (new[:, held].astype(np.float64) / done.unit, np.full(len(new), own))
+
+    def _check_function(self, part: Part) -> None:
+        """A user's function must mean the same by two arguments as by one: try a fitted row."""
+        found = part(self.view[:1], None)[0]
+        if np.abs(found - self.first).max() > AGREES * np.sqrt(np.trace(self.G) / len(self.Q)):
+            raise InputError(
+                "its kernel function gives other values for (new, fitted) samples than it gave "
+                "when fitted: for a pair of samples it must not depend on any others"
+            )
+
+
+class OfViews(ABC):
+    """What a map knows of the views it was fitted on: its `parts`, one for each."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Any, ...]:
+        """With `name` and `width`, and the fitted rows in `view`, None of a given kernel."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(view.name for view in self.parts)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(view.width for view in self.parts)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Views that were kernels already."""
+        return tuple(view.name for view in self.parts if view.view is None)
+
+    @property
+    def kernels(self) -> bool:
+        return self.given == self.names
+
+
+@dataclass(frozen=True)
+class Projection(OfViews):
+    """The map of a model fitted on kernels: the fitted rows, and n x k numbers per view."""
+
+    maps: tuple[ViewMap, ...]
+    params: Mapping[str, Any]
+
+    @property
+    def parts(self) -> tuple[ViewMap, ...]:
+        return self.maps
+
+    @property
+    def height(self) -> int:
+        """Rows at a time."""
+        return max(1, min(4096, ROWS_AT_ONCE // (8 * max(len(view.Q) for view in self.maps))))
+
+    def embedder(self) -> Embedder:
+        parts = [view.part(self.params) for view in self.maps]
+
+        def embed(new: NewRows) -> np.ndarray:
+            shape = len(new.views[0]), len(parts)
+            present = np.ones(shape, dtype=bool) if new.present is None else new.present
+            H = np.zeros((shape[0], self.maps[0].Q.shape[1]))
+            for p, part in enumerate(parts):
+                rows, own = np.flatnonzero(present[:, p]), new.own[p]
+                if len(rows):
+                    H[rows] += part(new.views[p][rows], None if own is None else own[rows])
+            return self._fitted(H, present)
+
+        return embed
+
+    def _fitted(self, H: np.ndarray, present: np.ndarray) -> np.ndarray:
+        r"""Rows of $\sum_p u_pB_p$ to rows h: one k x k matrix for each set of views at hand."""
+        patterns, which = np.unique(present, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            G = np.sum([self.maps[p].G for p in np.flatnonzero(pattern)], axis=0)
+            rows = which.ravel() == number
+            H[rows] = H[rows] @ np.linalg.pinv(G, rcond=SINGULAR, hermitian=True)
+        return H
+
+    def known(self, embedding: np.ndarray) -> KnownRows | None:
+        """The fitted samples; None where a view was a kernel, so that they have no rows."""
+        if self.given:
+            return None
+        return KnownRows([m.view for m in self.maps], [m.held for m in self.maps], embedding)
+
+    def needs_own(self) -> list[str]:
+        """Given kernels whose new rows must come with self-similarities to be normalised."""
+        return [
+            view.name
+            for view in self.maps
+            if view.view is None and view.centring is not None
+            and view.centring.scale is not None and view.centring.own is None
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FeatureProjection:
+    r"""The map of a model fitted on explicit features: $h = zW$, z (sum r,), W (sum r, k)."""
+
+    names: tuple[str, ...]
+    widths: tuple[int, ...]
+    features: Features
+    W: np.ndarray
+    graphs: tuple[str, ...] = ()
+    given = ()
+    kernels = False
+
+    @property
+    def height(self) -> int:
+        return block_height(self.features.maps)
+
+    def embedder(self) -> Embedder:
+        if self.graphs:
+            raise InputError(
+                f"view {self.graphs[0]!r}: a sparse neighbour graph of large data has no place for "
+                "new samples; take another kernel, or fit a sample with approximation=None"
+            )
+        W = self.W.astype(self.features.dtype)
+
+        def embed(new: NewRows) -> np.ndarray:
+            if new.present is not None and not new.present.all():
+                lacking = self.names[int(np.argwhere(~new.present)[0, 1])]
+                raise InputError(
+                    f"view {lacking!r} lacks samples: a model with approximated kernels needs all"
+                )
+            rows = [np.asarray(view, dtype=np.float64) for view in new.views]
+            return np.asarray(self.features(rows)[0] @ W)
+
+        return embed
+
+    def needs_own(self) -> list[str]:
+        return []
+
+
+def projection(
+    kernels: KernelBank, spectra: Sequence[Spectrum], dimensions: np.ndarray, H: np.ndarray
+) -> Projection:
+    """What a fitted model keeps to place new samples: O(n k sum(d)), no kernel."""
+    maps = []
+    for p, (name, d) in enumerate(zip(kernels.names, dimensions, strict=True)):
+        U, values = spectra[p].vectors[:, :d], spectra[p].values[:d]
+        rows = slice(None) if kernels.present is None else kernels.present[:, p]
+        kernel, view, done = kernels.ingredients(p)
+        B = U.T @ H
+        graph = isinstance(kernel, str) and kernel in GRAPH_WEIGHTS
+        maps.append(
+            ViewMap(
+                name=name,
+                width=len(U) if view is None else view.shape[1],
+                kernel=kernel,
+                view=view,
+                centring=None if graph else done,
+                Q=(U[rows] if graph else U[rows] / values) @ B,
+                G=B.T @ B,
+                first=U[rows][0] @ B,
+                held=None if kernels.present is None else kernels.present[:, p],
+            )
+        )
+    return Projection(tuple(maps), kernels.params)
+
+
+@dataclass(frozen=True)
+class EmbedTask:
+    """Rows of the embedding for a piece of new rows, a few at a time."""
+
+    embed: Embedder
+    height: int
+    own: Sequence[np.ndarray | None]
+    present: np.ndarray | None
+    known: KnownRows | None
+
+    def __call__(self, piece: Piece) -> np.ndarray:
+        views = piece.load()
+        if self.present is None:
+            piece.check_finite(views)
+        parts = []
+        for number, block in enumerate(blocks(views, self.height)):
+            start = piece.start + number * self.height
+            rows = slice(start, start + len(block[0]))
+            own = [None if values is None else values[rows] for values in self.own]
+            present = None if self.present is None else self.present[rows]
+            parts.append(self.embed(NewRows(block, own, present)))
+            if self.known is not None:
+                self.known.put(block, present, parts[-1])
+        return np.concatenate(parts)
+
+
+def embedded(
+    found: Map,
+    rows: Rows,
+    own: Sequence[np.ndarray | None],
+    present: np.ndarray | None = None,
+    known: KnownRows | None = None,
+) -> Iterator[np.ndarray]:
+    """The embedding of new rows, piece by piece: memory is a few blocks of kernel rows.
+
+    `own` are the self-similarities (n,) of every view, where they are known; `present` (n, m)
+    says which samples each view holds, if not all. Samples of `known` keep the rows they have.
+    """
+    task = EmbedTask(found.embedder(), found.height, own, present, known)
+    return LocalEngine().hold(task, rows.pieces())

@@ -1,0 +1,53 @@
+"""Small data and quick fits that several test files start from."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from mkclust import METHODS, MKCDNM
+from mkclust.exceptions import MkclustWarning
+
+SOLVERS = ("authors", "paper", "exact")
+every_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def table(n=40, f=5, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, f))
+
+
+def two(n=6):
+    """Two views of n samples, by name."""
+    rng = np.random.default_rng(0)
+    return {"shape": rng.random((n, 2)), "colour": rng.random((n, 3))}
+
+
+def fit(views, k=3, **settings):
+    return MKCDNM(k, random_state=0, **{"n_init": 2} | settings).fit(views)
+
+
+def fit_digits(views, solver, **settings):
+    return fit(views, 10, solver=solver, **settings)
+
+
+def fit_quietly(name, views, k=3, **settings):
+    """A method fitted with seed 0; its own warnings (caps, degenerate data) are no failure here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MkclustWarning)
+        return METHODS[name](k, random_state=0, **settings).fit(views)
+
+
+def kernels_with(spectra, values=None):
+    """Kernels whose leading eigenvectors are the given bases, in this order."""
+    kernels = []
+    for spectrum in spectra:
+        V = spectrum.vectors
+        weights = np.linspace(2, 1, V.shape[1]) if values is None else values
+        kernels.append((V * weights) @ V.T)
+    return kernels
+
+
+def fit_kernels(kernels, k, **settings):
+    """A fit of kernels as they are."""
+    model = MKCDNM(k, kernel="precomputed", center=False, normalize=False, n_init=1, random_state=0)
+    return model.set_params(**settings).fit(kernels)

@@ -1,0 +1,361 @@
+"""Samples that some views lack: what is estimated, what is recovered, what is refused."""
+
+import io
+import json
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mkclust import MKCDNM, MultiView, datasets, metrics
+from mkclust.agreement.overlap import overlap
+from mkclust.cli.app import app
+from mkclust.cli.summary import summary
+from mkclust.data.missing import (
+    check_presence,
+    common_rows,
+    completed_partition,
+    orthonormal_prefixes,
+    overlap_on_common_rows,
+    presence_words,
+)
+from mkclust.dual_noise.consensus import consensus
+from mkclust.dual_noise.noise import dual_noise
+from mkclust.exceptions import InputError, MissingRowsWarning
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.linalg.spectrum import Spectra, Spectrum
+from mkclust.methods import METHODS
+
+pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
+
+
+def some_missing(n, m, share, seed):
+    """Which cells are there when a share of them is missing, at least one for each sample."""
+    rng = np.random.default_rng(seed)
+    present = rng.random((n, m)) >= share
+    present[np.arange(n), rng.integers(m, size=n)] = True
+    return present
+
+
+def planted(n=180, k=3, m=4, share=0.3, seed=0, noise=0.7):
+    views = datasets.make_views(n, k, m, noise=noise, random_state=seed)
+    return MultiView(views, present=some_missing(n, m, share, seed))
+
+
+def basis(rng, n, size):
+    return np.linalg.qr(rng.standard_normal((n, size)))[0]
+
+
+# ---------------------------------------------------------------- nothing missing
+
+
+def test_with_nothing_missing_nothing_changes():
+    views = datasets.make_views(90, 3, 3, noise=1.0, random_state=0)
+    told = MultiView(views, present=np.ones((90, 3), dtype=bool))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one, two = (MKCDNM(3, random_state=0).fit(data) for data in (views, told))
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert one.presence_ is None
+    assert one.support_ is None
+
+
+def test_the_general_formulas_have_the_complete_case_in_them():
+    rng = np.random.default_rng(0)
+    spectra = [Spectrum(basis(rng, 40, size), np.ones(size), True) for size in (3, 5, 4)]
+    everybody = np.ones((40, 3), dtype=bool)
+    ours, plain = overlap_on_common_rows(spectra, everybody, 2), overlap(spectra)
+    for p, q in plain.pairs():
+        np.testing.assert_allclose(ours.table(p, q), plain.table(p, q), atol=1e-12)
+    np.testing.assert_allclose(ours.agreement(2), plain.agreement(2), atol=1e-12)
+    expected = consensus(spectra, [3, 5, 4], 2, plain)
+    H, values = completed_partition(spectra, [3, 5, 4], 2, everybody)
+    np.testing.assert_allclose(H @ H.T, expected.H @ expected.H.T, atol=1e-9)
+    np.testing.assert_allclose(values, expected.singular_values, atol=1e-9)
+
+
+# ---------------------------------------------------------------- overlaps
+
+
+@pytest.mark.parametrize(("shared", "share"), [(0.0, 0.3), (0.5, 0.3), (0.9, 0.5), (1.0, 0.5)])
+def test_agreement_is_estimated_without_bias(shared, share):
+    """Two views with canonical correlations `shared`: the agreement is its square.
+
+    The complete agreement of n samples is itself biased by O(1/n), so the mean over the draws is
+    held against that of complete views of as many samples as are common, within four standard
+    errors of the difference.
+    """
+    rng, k, n = np.random.default_rng(5), 3, 200
+    ours, full = [], []
+    for _ in range(120):
+        X = rng.standard_normal((n, k))
+        Y = shared * X + np.sqrt(1 - shared**2) * rng.standard_normal((n, k))
+        present = some_missing(n, 2, share, rng.integers(2**31))
+        there = [np.linalg.qr(view[held])[0] for view, held in zip((X, Y), present.T, strict=True)]
+        bases = [
+            Spectrum(V, np.ones(k), True).padded(held)
+            for V, held in zip(there, present.T, strict=True)
+        ]
+        ours.append(overlap_on_common_rows(bases, present, k).agreement(k)[0, 1])
+        both = present.all(axis=1)
+        whole = [Spectrum(np.linalg.qr(view[both])[0], np.ones(k), True) for view in (X, Y)]
+        full.append(overlap(whole).agreement(k)[0, 1])
+    difference = np.array(ours) - full
+    spread = np.hypot(np.std(ours), np.std(full)) / np.sqrt(len(ours))
+    assert abs(difference.mean()) <= 4 * spread + 1e-9
+    assert abs(np.mean(ours) - shared**2) <= 4 * np.std(ours) / np.sqrt(len(ours)) + k / n
+
+
+def test_unrelated_views_show_the_overlap_of_chance():
+    """Mean ab/n_pq and the stated variance, which exemption and lone views rest on."""
+    rng, n, a, b, draws = np.random.default_rng(0), 120, 4, 9, 400
+    present = some_missing(n, 2, 0.4, 1)
+    c = int(present.all(axis=1).sum())
+    found = []
+    for _ in range(draws):
+        bases = [
+            Spectrum(basis(rng, held.sum(), size), np.ones(size), True).padded(held)
+            for held, size in zip(present.T, (a, b), strict=True)
+        ]
+        found.append(overlap_on_common_rows(bases, present, 2).table(0, 1)[a, b])
+    variance = 2 * a * b * (c - a) * (c - b) / (c**2 * (c - 1) * (c + 2))
+    assert abs(np.mean(found) - a * b / c) <= 4 * np.sqrt(variance / draws)
+    # The relative standard error of a variance is sqrt(2/draws) for a normal law, and of the
+    # order of twice that for one as skewed as this.
+    assert abs(np.var(found) / variance - 1) <= 4 * 2 * np.sqrt(2 / draws)
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(6, 30), st.floats(0, 0.7))
+def test_overlaps_keep_their_bounds_whatever_is_missing(seed, n, share):
+    rng = np.random.default_rng(seed)
+    present = some_missing(n, 3, share, seed)
+    present[:2] = True  # a basis needs samples
+    bases = [
+        Spectrum(V, np.ones(V.shape[1]), True).padded(held)
+        for held in present.T
+        for V in [basis(rng, held.sum(), int(rng.integers(1, held.sum() + 1)))]
+    ]
+    found = overlap_on_common_rows(bases, present, 1)
+    common = common_rows(present)
+    for p, q in found.pairs():
+        table = found.table(p, q)
+        assert (np.diff(table, axis=0) >= 0).all()
+        assert (np.diff(table, axis=1) >= 0).all()
+        most = np.minimum.outer(
+            *(np.minimum(np.arange(size), common[p, q]) for size in table.shape)
+        )
+        assert (table <= most + 1e-9).all()
+    assert {(p, q) for p, q in found.pairs()} == {
+        (p, q) for p in range(3) for q in range(p + 1, 3) if common[p, q] > 1
+    }
+
+
+def test_prefixes_span_what_they_did_and_nothing_is_made_up():
+    rng = np.random.default_rng(0)
+    V = rng.standard_normal((6, 9))
+    V[:, 3] = V[:, 0] - V[:, 2]  # adds nothing
+    Q = orthonormal_prefixes(V)
+    assert Q.shape == V.shape
+    assert not Q[:, 3].any()
+    for a in (1, 2, 3):
+        np.testing.assert_allclose(Q[:, :a] @ Q[:, :a].T @ V[:, :a], V[:, :a], atol=1e-9)
+    lengths = np.linalg.norm(Q, axis=0)
+    assert ((np.abs(lengths - 1) < 1e-12) | (lengths == 0)).all()
+
+
+# ---------------------------------------------------------------- planted clusters
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
+def test_planted_clusters_are_found_also_of_samples_in_one_view(share):
+    # The border of two clusters is five deviations from their centres in every single view.
+    views = planted(share=share, noise=0.4)
+    model = MKCDNM(3, random_state=0).fit(views)
+    alone = model.support_ == 1
+    assert metrics.accuracy(views.labels, model.labels_) == 1.0
+    assert alone.sum() >= (10 if share == 0.5 else 0)
+    np.testing.assert_array_equal(model.support_, views.present.sum(axis=1))
+
+
+def test_the_order_of_views_and_samples_does_not_matter():
+    views = planted(noise=1.5)
+    rng = np.random.default_rng(3)
+    rows, order = rng.permutation(len(views)), [2, 0, 3, 1]
+    turned = views[rows].select([views.names[p] for p in order])
+    one, two = (MKCDNM(3, random_state=0).fit(data) for data in (views, turned))
+    np.testing.assert_array_equal(two.presence_, one.presence_[np.ix_(rows, order)])
+    np.testing.assert_array_equal(two.dimensions_, one.dimensions_[order])
+    np.testing.assert_allclose(two.agreement_, one.agreement_[np.ix_(order, order)], atol=1e-9)
+    P, R = (model.embedding_ @ model.embedding_.T for model in (one, two))
+    np.testing.assert_allclose(R, P[np.ix_(rows, rows)], atol=1e-6)
+    assert metrics.ari(one.labels_[rows], two.labels_) == 1.0
+
+
+def test_a_noise_view_is_still_called_unrelated():
+    views = datasets.make_views(240, 3, 3, noise=1.0, n_noise_views=1, random_state=0)
+    views = MultiView(views, present=some_missing(240, 4, 0.3, 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = MKCDNM(3, random_state=0).fit(views)
+    assert model.unrelated_views_ == ["noise1"]
+
+
+def test_given_kernels_and_features_are_the_same_thing():
+    views = planted()
+    whole = np.full((4, 180, 180), np.nan)
+    for p, K in enumerate(KernelBank(views, KernelRecipe(center=False, normalize=False))):
+        rows = np.flatnonzero(views.present[:, p])
+        whole[p][np.ix_(rows, rows)] = K
+    one = MKCDNM(3, random_state=0).fit(views)
+    two = MKCDNM(3, kernel="precomputed", random_state=0).fit(whole)
+    np.testing.assert_array_equal(one.presence_, two.presence_)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+
+
+def test_the_embedding_is_orthonormal_and_the_noise_has_its_signs():
+    model = MKCDNM(3, random_state=0).fit(planted(noise=2.0, share=0.5))
+    H = model.embedding_
+    np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-9)
+    assert (model.noise_.null >= -1e-9).all()
+    assert (model.noise_.column <= 1e-9).all()
+    np.testing.assert_allclose(
+        model.noise_.null + model.noise_.column, model.dimensions_ - 3, atol=1e-9
+    )
+
+
+def test_noise_is_counted_over_the_samples_a_view_has():
+    """A view that holds the consensus on its own samples lacks nothing of it."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    present = np.ones((60, 2), dtype=bool)
+    present[40:, 1] = False
+    views = MultiView([X, X], present=present)
+    recipe = KernelRecipe("linear", center=False, normalize=False)
+    spectra = Spectra(KernelBank(views, recipe), views.names)
+    spectra.grow(2)
+    noise = dual_noise(np.linalg.qr(X)[0], spectra, [2, 2])
+    np.testing.assert_allclose(noise.null, 0, atol=1e-9)
+    np.testing.assert_allclose(noise.column, 0, atol=1e-9)
+
+
+def test_pairs_of_views_that_meet_in_few_samples_are_left_out_and_said(tmp_path):
+    n = 120
+    views = datasets.make_views(n, 3, 3, noise=0.5, random_state=0)
+    present = np.ones((n, 3), dtype=bool)
+    present[:60, 1] = present[60:, 2] = False
+    with pytest.warns(MissingRowsWarning, match=r"Too few samples in common.*view2 and view3"):
+        model = MKCDNM(3, random_state=0).fit(MultiView(views, present=present))
+    assert np.isnan(model.agreement_[1, 2])
+    assert np.isfinite(model.agreement_).sum() == 7
+    assert model.unrelated_views_ == []
+    assert metrics.accuracy(views.labels, model.labels_) == 1.0
+    assert '"agreement":[[1.0,' in model.report(tmp_path / "page.html").read_text()
+
+
+# ---------------------------------------------------------------- what is said
+
+
+def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
+    from rich.console import Console
+
+    from mkclust.cli.results import write_results
+
+    views = planted()
+    with pytest.warns(MissingRowsWarning, match="samples lack at least one view"):
+        model = MKCDNM(3, random_state=0).fit(views)
+    support = views.present.sum(axis=1)
+    words = presence_words(views.present, views.names)
+    assert words in model.notes_
+    assert f"{(support < 4).sum()} of 180 samples lack at least one view" in words
+    assert f"{(support == 1).sum()} rest on one view only" in words
+    write_results(tmp_path, model, views, {})
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["input"]["missing"]["samples_by_number_of_views"] == [
+        int((support == count).sum()) for count in (1, 2, 3, 4)
+    ]
+    lines = (tmp_path / "labels.csv").read_text().split()
+    assert lines[0] == "sample,cluster,views"
+    assert lines[1:] == [
+        f"{i},{label},{count}"
+        for i, (label, count) in enumerate(zip(model.labels_, support, strict=True))
+    ]
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(summary(model, views, 1.0))
+    shown = console.export_text()
+    for name, held in zip(views.names, views.present.sum(axis=0), strict=True):
+        assert re.search(rf"{name} .* {held}\b", shown)
+    complete = MKCDNM(3, random_state=0).fit(datasets.make_views(60, 3, 2, random_state=0))
+    write_results(tmp_path, complete, datasets.make_views(60, 3, 2, random_state=0), {})
+    assert (tmp_path / "labels.csv").read_text().startswith("sample,cluster\n")
+
+
+def test_a_report_and_a_pickle_of_such_a_model(tmp_path):
+    views = planted()
+    model = pickle.loads(pickle.dumps(MKCDNM(3, random_state=0).fit(views)))
+    page = model.report(tmp_path / "page.html", views).read_text()
+    assert "samples lack at least one view" in page
+
+
+def test_tables_of_different_patients_on_the_command_line(tmp_path):
+    from typer.testing import CliRunner
+
+    pd = pytest.importorskip("pandas")
+    views = planted(n=60, share=0.25)
+    for p, name in enumerate(views.names):
+        frame = pd.DataFrame(views.own_rows(p), index=np.flatnonzero(views.present[:, p]))
+        frame.index = [f"patient{i}" for i in frame.index]
+        frame.sample(frac=1, random_state=p).to_csv(tmp_path / f"{name}.csv", index_label="id")
+    out = tmp_path / "out"
+    done = CliRunner().invoke(app, ["cluster", str(tmp_path), "-k", "3", "-o", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "samples lack at least one view" in " ".join(done.output.split())
+    table = pd.read_csv(out / "labels.csv", index_col="sample")
+    order = [int(name.removeprefix("patient")) for name in table.index]
+    assert sorted(order) == list(range(60))
+    assert metrics.accuracy(views.labels[order], table["cluster"]) == 1.0
+    np.testing.assert_array_equal(table["views"], views.present.sum(axis=1)[order])
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"mkc-dnm"}))
+def test_the_compared_methods_refuse_and_name_the_sample(name):
+    views = MultiView(planted(n=40), index=[f"s{i}" for i in range(40)])
+    i, p = np.argwhere(~views.present)[0]
+    message = rf"'{views.names[p]}' lacks sample 's{i}'.*needs every sample.*MKC-DNM"
+    with pytest.raises(InputError, match=message):
+        METHODS[name](3).fit(views)
+
+
+def test_approximations_refuse():
+    with pytest.raises(InputError, match=r"lacks sample.*'nystroem'.*approximation=None"):
+        MKCDNM(3, approximation="nystroem", n_components=20).fit(planted())
+
+
+def test_too_few_rows_and_views_that_do_not_meet():
+    rng = np.random.default_rng(0)
+    a, b = rng.random((20, 2)), rng.random((20, 2))
+    few = b.copy()
+    few[2:] = np.nan
+    with pytest.raises(InputError, match=r"'view2' holds 2 of the 20 samples, too few for 3"):
+        MKCDNM(3).fit([a, few])
+    left, right = a.copy(), b.copy()
+    left[12:] = right[:9] = np.nan
+    with pytest.raises(InputError, match=r"no more than 3 samples.*view1 / view2"):
+        MKCDNM(3).fit([left, right])
+    assert check_presence(MultiView([a, b]), 3) == ()
+
+
+def test_a_sample_in_no_view_is_named():
+    a, b = np.ones((5, 2)), np.ones((5, 3))
+    a[3] = b[3] = np.nan
+    with pytest.raises(InputError, match=r"in no view at all \(3\)"):
+        MKCDNM(2).fit([a, b])
+    with pytest.raises(InputError, match="NaN"):
+        MKCDNM(2).fit(a)

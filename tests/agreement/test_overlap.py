@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from _support.planted import orthonormal, planted_spectra, random_spectra
+from mkclust.agreement.overlap import FEW, Overlap, overlap
+from mkclust.linalg.spectrum import Spectrum
+from mkclust.progress import listening
+
+
+@settings(deadline=None, derandomize=True, max_examples=25)
+@given(st.integers(0, 10**6), st.lists(st.integers(1, 6), min_size=1, max_size=3))
+def test_tables_are_the_squared_norms_they_stand_for(seed, sizes):
+    spectra = random_spectra(np.random.default_rng(seed), 9, sizes)
+    found = overlap(spectra)
+    for p, V in enumerate(spectra):
+        for q, W in enumerate(spectra):
+            table = found.table(p, q)
+            assert table.shape == (sizes[p] + 1, sizes[q] + 1)
+            for a in range(sizes[p] + 1):
+                for b in range(sizes[q] + 1):
+                    direct = np.linalg.norm(V.vectors[:, :a].T @ W.vectors[:, :b]) ** 2
+                    assert table[a, b] == pytest.approx(direct, abs=1e-13)
+
+
+def test_tables_rise_along_both_arguments_and_transpose():
+    found = overlap(random_spectra(np.random.default_rng(0), 30, [7, 12]))
+    table = found.table(0, 1)
+    assert (np.diff(table, axis=0) >= 0).all()
+    assert (np.diff(table, axis=1) >= 0).all()
+    np.testing.assert_allclose(found.table(1, 0).T, table, atol=1e-14)
+
+
+def test_at_looks_up_every_pair_at_once():
+    found = overlap(random_spectra(np.random.default_rng(1), 20, [5, 3, 8]))
+    d = [4, 3, 6]
+    expected = [[found.table(p, q)[d[p], d[q]] for q in range(3)] for p in range(3)]
+    np.testing.assert_allclose(found.at(d), expected, atol=1e-14)
+
+
+def test_a_view_that_keeps_nothing_overlaps_in_nothing():
+    found = overlap(random_spectra(np.random.default_rng(1), 20, [5, 3, 8]))
+    np.testing.assert_allclose(found.at([4, 0, 6])[1], 0)
+    np.testing.assert_allclose(found.at([4, 3, 0])[2], 0)
+    assert found.at([4, 3, 0])[0, 1] == pytest.approx(found.table(0, 1)[4, 3])
+
+
+def test_pairs_are_each_pair_once():
+    found = overlap(random_spectra(np.random.default_rng(1), 20, [2, 2, 2]))
+    assert found.pairs() == [(0, 1), (0, 2), (1, 2)]
+
+
+def test_agreement_is_one_for_equal_and_zero_for_unrelated_subspaces():
+    rng = np.random.default_rng(2)
+    n, k = 400, 5
+    V = orthonormal(rng, n, 8)
+    turned = V.copy()
+    turned[:, :k] = V[:, :k] @ orthonormal(rng, k, k)
+    spectra = [Spectrum(U, np.ones(8), False) for U in (V, turned, orthonormal(rng, n, 8))]
+    agreement = overlap(spectra).agreement(k)
+    assert agreement[0, 1] == pytest.approx(1)
+    np.testing.assert_allclose(np.diagonal(agreement), 1)
+    np.testing.assert_allclose(agreement, agreement.T)
+    # Chance overlap has a standard deviation near sqrt(2) k / n, here 0.018 of k overlaps.
+    assert abs(agreement[0, 2]) < 5 * np.sqrt(2) / n * k / (k - k * k / n)
+
+
+def test_agreement_is_the_formula():
+    n, k = 50, 3
+    spectra = planted_spectra(np.random.default_rng(3), n, [6, 6], shared=3, noise=0.8)
+    shared = np.linalg.norm(spectra[0].vectors[:, :k].T @ spectra[1].vectors[:, :k]) ** 2
+    expected = (shared - k * k / n) / (k - k * k / n)
+    assert overlap(spectra).agreement(k)[0, 1] == pytest.approx(expected)
+
+
+def test_agreement_of_a_view_with_fewer_directions_stays_within_one():
+    rng = np.random.default_rng(4)
+    V = orthonormal(rng, 30, 6)
+    spectra = [Spectrum(V[:, :2], np.ones(2), True), Spectrum(V, np.ones(6), False)]
+    assert overlap(spectra).agreement(4)[0, 1] == pytest.approx(1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_agreement_is_one_where_no_room_is_left_for_chance():
+    """All n directions of both views: the subspaces are equal because there is no other."""
+    rng = np.random.default_rng(5)
+    n = 6
+    spectra = [Spectrum(orthonormal(rng, n, n), np.ones(n), True) for _ in range(2)]
+    np.testing.assert_array_equal(overlap(spectra).agreement(n), 1)
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_chance_agreement_has_mean_zero(k):
+    """The correction is right for every k, also where there is room for less than one direction."""
+    rng = np.random.default_rng(6)
+    n, draws = 20, 400
+    found = [overlap(random_spectra(rng, n, [k, k])).agreement(k)[0, 1] for _ in range(draws)]
+    assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(draws)
+    assert min(found) < -0.01  # less than chance, not cut off at zero
+
+
+def some_in_common(rng):
+    """Three views of 40 samples; the last pair has no samples in common that count."""
+    spectra = random_spectra(rng, 40, [5, 4, 6])
+    common = np.array([[30, 20, 10], [20, 25, 0], [10, 0, 12]])
+    plain = overlap(spectra)
+    return plain, Overlap(plain.cross, plain.starts, 40, common)
+
+
+def test_pairs_without_samples_in_common_are_left_out():
+    plain, partial = some_in_common(np.random.default_rng(7))
+    assert plain.pairs() == [(0, 1), (0, 2), (1, 2)]
+    assert partial.pairs() == [(0, 1), (0, 2)]
+    np.testing.assert_array_equal(plain.pair_samples, np.full((3, 3), 40.0))
+    expected = [[30, 20, 10], [20, 25, np.nan], [10, np.nan, 12]]
+    np.testing.assert_array_equal(partial.pair_samples, expected)
+
+
+def test_one_sample_in_common_is_a_pair():
+    plain, partial = some_in_common(np.random.default_rng(7))
+    partial.common[1, 2] = partial.common[2, 1] = 1
+    assert partial.pairs() == plain.pairs()
+    assert partial.pair_samples[1, 2] == 1
+
+
+def test_agreement_counts_the_samples_both_views_have():
+    plain, partial = some_in_common(np.random.default_rng(8))
+    k = 3
+    agreement = partial.agreement(k)
+    for p, q in partial.pairs():
+        chance = k * k / partial.common[p, q]
+        expected = (plain.table(p, q)[k, k] - chance) / (k - chance)
+        assert agreement[p, q] == agreement[q, p] == pytest.approx(expected)
+    assert np.isnan(agreement[1, 2])
+    assert np.isnan(agreement[2, 1])
+
+
+@pytest.mark.parametrize("k", [1, 3, 5])
+def test_reproduced_is_what_the_others_hold_of_the_first_directions(k):
+    spectra = planted_spectra(np.random.default_rng(9), 30, [6, 4, 7], shared=2, noise=0.5)
+    expected = [
+        sum(
+            np.linalg.norm(V.vectors[:, :k].T @ W.vectors) ** 2
+            for q, W in enumerate(spectra)
+            if q != p
+        )
+        for p, V in enumerate(spectra)
+    ]
+    np.testing.assert_allclose(overlap(spectra).reproduced(k), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("m", [FEW, FEW + 1])
+def test_few_views_by_pairs_and_many_at_once_are_the_same_product(m):
+    sizes = [2 + p % 3 for p in range(m)]
+    spectra = random_spectra(np.random.default_rng(10), 15, sizes)
+    B = np.hstack([spectrum.vectors for spectrum in spectra])
+    found = overlap(spectra)
+    np.testing.assert_allclose(found.cross, B.T @ B, atol=1e-14)
+    np.testing.assert_array_equal(found.sizes, sizes)
+    assert found.n_samples == 15
+    assert found.n_views == m
+
+
+def test_overlaps_are_announced():
+    told = []
+    with listening(told.append):
+        overlap(random_spectra(np.random.default_rng(0), 9, [2, 2]))
+    assert told == ["overlaps of all pairs of views"]
+
+
+@pytest.mark.parametrize("wrong", [[2], [2, 2, 2]])
+def test_one_dimension_for_every_view_and_no_more(wrong):
+    found = overlap(random_spectra(np.random.default_rng(0), 9, [2, 2]))
+    with pytest.raises(ValueError, match="zip"):
+        found.columns(wrong)

@@ -1,0 +1,176 @@
+"""The compared methods as estimators: parameters, fitted attributes, warnings, odd input."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from mkclust import MKCDNM
+from mkclust.baselines import AKKM, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC
+from mkclust.baselines.base import Trace
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import ConvergenceWarning, DegenerateWarning, InputError, MkclustWarning
+from mkclust.metrics import accuracy
+
+SEVEN = [AKKM, MKKM, MKKMMR, ONKC, LFMKC, OPLF, HMKC]
+VIEWS = make_views(60, n_clusters=3, n_views=3, noise=0.8, random_state=1)
+
+
+@pytest.mark.parametrize("kind", SEVEN)
+def test_fitted(kind):
+    model = kind(3, random_state=0).fit(VIEWS)
+    assert accuracy(VIEWS.labels, model.labels_) == 1.0
+    assert model.embedding_.shape == (60, 3)
+    assert model.weights_.shape == (3,)
+    assert (model.weights_ >= 0).all()
+    assert model.objective_history_.shape == (model.n_iter_,)
+    assert model.converged_ is True
+    assert model.title
+    assert model.reference
+
+
+@pytest.mark.parametrize("kind", SEVEN)
+def test_the_same_again(kind):
+    one, two = (kind(3, random_state=0).fit(VIEWS) for _ in range(2))
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.embedding_, two.embedding_)
+
+
+@pytest.mark.parametrize("kind", SEVEN)
+@pytest.mark.parametrize("case", ["one cluster", "one view", "twins", "low rank", "n = k", "noise"])
+def test_odd_data(kind, case):
+    rng = np.random.default_rng(0)
+    X = VIEWS.views[0]
+    line = np.linspace(0, 1, 12)[:, None]  # a linear kernel of rank one
+    views, k, kernel = {
+        "one cluster": (list(VIEWS.views), 1, "gaussian"),
+        "one view": ([X], 3, "gaussian"),
+        "twins": ([X, X, VIEWS.views[1]], 3, "gaussian"),
+        "low rank": ([line, line**2], 4, "linear"),
+        "n = k": ([rng.standard_normal((5, 3)), rng.standard_normal((5, 2))], 5, "gaussian"),
+        "noise": ([X, rng.standard_normal((60, 4))], 3, "gaussian"),
+    }[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", DegenerateWarning)
+        model = kind(k, kernel=kernel, random_state=0).fit(views)
+    assert model.labels_.shape == (len(views[0]),)
+    assert 0 <= model.labels_.min() <= model.labels_.max() < k
+    for fitted in (model.embedding_, model.weights_, model.objective_history_):
+        assert np.isfinite(fitted).all()
+    if case == "twins":
+        assert model.weights_[0] == pytest.approx(model.weights_[1], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "kind, size",
+    [(AKKM, 1), (MKKM, 1), (MKKMMR, 31), (ONKC, 961), (LFMKC, 31), (OPLF, 1), (HMKC, 72)],
+)
+def test_published_grid(kind, size):
+    grid = kind.published_grid(5)
+    assert len(grid) == size
+    assert len({tuple(setting.items()) for setting in grid}) == size
+    for setting in (grid[0], grid[-1]):
+        assert setting.items() <= kind(5, **setting).get_params().items()
+
+
+def test_published_widths_are_multiples_of_k():
+    grid = HMKC.published_grid(5)
+    assert {setting["c1"] for setting in grid} == set(range(15, 51, 5))
+    assert {setting["c2"] for setting in grid} == set(range(10, 51, 5))
+
+
+@pytest.mark.parametrize(
+    "model, message",
+    [
+        (MKKMMR(3, lam=-1), "lam must be a finite number of at least 0, got -1"),
+        (MKKMMR(3, lam="1"), "lam must be a finite number"),
+        (ONKC(3, rho=0.0), "rho must be a finite number above 0, got 0.0"),
+        (ONKC(3, rho=np.nan), "rho must be a finite number above 0, got nan"),
+        (ONKC(3, lam=np.inf), "lam must be a finite number"),
+        (LFMKC(3, init="random"), 'init must be "align" or "identity", got \'random\''),
+        (OPLF(3, init=None), "init must be"),
+        (HMKC(3, c1=0), "c1 must be a whole number of at least 1, got 0"),
+        (HMKC(3, c2=2.5), "c2 must be a whole number of at least 1, got 2.5"),
+    ],
+)
+def test_a_bad_parameter_is_named(model, message):
+    with pytest.raises(InputError, match=message.replace("(", r"\(")):
+        model.fit(VIEWS)
+
+
+@pytest.mark.parametrize(
+    "given, used",
+    [({}, [12, 9]), ({"c1": 500, "c2": 400}, [59, 59]), ({"c1": 1, "c2": 2}, [3, 3])],
+)
+def test_layers_stay_between_k_and_n(given, used):
+    model = HMKC(3, random_state=0, **given).fit(VIEWS)
+    np.testing.assert_array_equal(model.layer_sizes_, used)
+    assert model.layer_weights_.shape == (2, 3)
+
+
+def test_onkc_shows_its_kernel():
+    G = ONKC(3, random_state=0).fit(VIEWS).kernel_
+    np.testing.assert_array_equal(G, G.T)
+    assert np.linalg.eigvalsh(G).min() > -1e-12
+
+
+@pytest.mark.parametrize("kind", [LFMKC, OPLF])
+def test_rotations_are_orthogonal(kind):
+    for W in kind(3, random_state=0).fit(VIEWS).rotations_:
+        np.testing.assert_allclose(W @ W.T, np.eye(3), atol=1e-12)
+
+
+def test_accumulating_lets_lam_fade():
+    """With a running sum the average partition's share shrinks; with a fresh one it stays."""
+    H_0 = AKKM(3, random_state=0).fit(VIEWS).embedding_
+    models = [LFMKC(3, lam=8.0, accumulate=a, random_state=0) for a in (False, True)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fresh, running = (np.vdot(H_0, model.fit(VIEWS).embedding_) for model in models)
+    assert running < fresh
+
+
+@pytest.fixture
+def two_clusters_of_three(monkeypatch):
+    """A kernel with two clusters and a weaker third direction that is nowhere the largest."""
+    first = np.arange(40) < 20
+    H = np.column_stack([first, ~first, np.resize([1, -1], 40) / np.sqrt(2)]) / np.sqrt(20)
+    monkeypatch.setattr("mkclust.baselines.oplf.first_centroids", lambda *_: np.eye(3))
+    return [(H * [3.0, 2.0, 1.0]) @ H.T]
+
+
+AS_GIVEN = {"kernel": "precomputed", "center": False, "normalize": False, "init": "identity"}
+
+
+def test_oplf_reports_empty_clusters(two_clusters_of_three):
+    with pytest.warns(DegenerateWarning, match="1 of 3 clusters ran empty; reseed=True fills"):
+        model = OPLF(3, **AS_GIVEN).fit(two_clusters_of_three)
+    np.testing.assert_array_equal(model.labels_, np.repeat([0, 1], 20))
+    np.testing.assert_array_equal(model.empty_clusters_, [2])
+    np.testing.assert_allclose(model.centroids_[2], [0, 0, 1], atol=1e-12)  # as it was
+
+
+def test_oplf_fills_empty_clusters(two_clusters_of_three):
+    model = OPLF(3, reseed=True, **AS_GIVEN).fit(two_clusters_of_three)
+    assert len(model.empty_clusters_) == 0
+    assert len(np.unique(model.labels_)) == 3
+
+
+def test_stopping_at_the_cap_warns(monkeypatch):
+    monkeypatch.setattr("mkclust.baselines.mkkm.Trace", lambda **rule: Trace(0.0, 2, cap=3))
+    hard = make_views(60, n_views=3, noise=3.0, random_state=1)
+    with pytest.warns(ConvergenceWarning, match="MKKM stopped at its cap of 3 iterations"):
+        model = MKKM(3, random_state=0).fit(hard)
+    assert model.converged_ is False
+    assert model.n_iter_ == 3
+
+
+@pytest.mark.parametrize(
+    "model", [MKCDNM(3, kernel="auto"), MKCDNM(3, max_dimension=4), SPMKC(3, lam1=1e4)]
+)
+def test_warnings_point_to_the_line_that_called(model):
+    views = make_views(60, n_views=2, n_noise_views=1, random_state=0)
+    with pytest.warns(MkclustWarning) as caught:
+        model.set_params(random_state=0).fit(views)
+    assert {warning.filename for warning in caught} == {__file__}

@@ -1,0 +1,209 @@
+"""SWMC, SPMKC and CAGL: what they share, SWMC's reference outputs, and hard cases."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.io import loadmat
+from scipy.spatial.distance import cdist
+
+from _support.optimality import assert_monotone
+from mkclust import metrics
+from mkclust.baselines import CAGL, SPMKC, SWMC, swmc
+from mkclust.baselines import graph_learning as graphs
+from mkclust.baselines.linalg import weighted_sum
+from mkclust.baselines.simplex import project_rows
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import ConvergenceWarning, InputError
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+
+THREE = [SWMC, SPMKC, CAGL]
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_views(90, 3, 3, noise=0.5, random_state=0)
+
+
+def neighbour_graph(n, q, seed=0):
+    return graphs.neighbour_weights(np.random.default_rng(seed).standard_normal((n, n)), q)
+
+
+def assert_graph(S, zero_diagonal=True):
+    """Rows on the simplex."""
+    assert S.min() >= 0
+    np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)
+    assert not zero_diagonal or not np.diagonal(S).any()
+
+
+# What the three share
+
+
+@pytest.mark.parametrize(("n", "q"), [(30, 5), (30, 28), (3, 1), (3, 7)])
+def test_neighbour_weights_project_the_scaled_similarities(n, q):
+    V = np.random.default_rng(q).standard_normal((n, n))
+    S = graphs.neighbour_weights(V, q)
+    assert_graph(S)
+    assert (np.count_nonzero(S, axis=1) == min(q, n - 2)).all()
+    off = ~np.eye(n, dtype=bool)
+    kept = -np.sort(-V[off].reshape(n, n - 1), axis=1)[:, : min(q, n - 2) + 1]
+    scale = 1 / (kept - kept[:, -1:]).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(S, project_rows(V * scale, off), atol=1e-12)
+
+
+def test_neighbour_weights_of_ties_and_pairs():
+    np.testing.assert_array_equal(graphs.neighbour_weights(np.ones((2, 2)), 1), [[0, 1], [1, 0]])
+    S = graphs.neighbour_weights(np.zeros((6, 6)), 3)
+    assert_graph(S)
+    assert set(np.unique(S)) == {0, 1 / 3}
+
+
+def test_kernel_neighbours_are_those_of_the_points():
+    X = np.random.default_rng(0).standard_normal((25, 3)) * [1, 5, 0.1]
+    D = cdist(X, X, "sqeuclidean")
+    S = graphs.kernel_neighbours(X @ X.T, 4)
+    for i in range(25):
+        order = np.argsort(D[i])[1:6]  # the first is the point itself
+        room = D[i, order[4]] - D[i, order[:4]]
+        np.testing.assert_allclose(S[i, order[:4]], room / room.sum(), rtol=1e-9)
+    assert (np.count_nonzero(S, axis=1) == 4).all()
+
+
+@pytest.mark.parametrize("n", [60, 900])
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_lowest_eigenpairs(n, blocks):
+    graph = scipy.linalg.block_diag(*(neighbour_graph(n // blocks, 6, b) for b in range(blocks)))
+    values, F = graphs.lowest_eigenpairs(graph, 7)
+    L = graphs.laplacian(graph)
+    np.testing.assert_allclose(F.T @ F, np.eye(7), atol=1e-12)
+    np.testing.assert_allclose(L @ F, F * values, atol=1e-11)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(L)[:7], atol=1e-12)
+    assert np.abs(values[:blocks]).max() <= 1e-12
+
+
+@pytest.mark.parametrize("n", [40, 850])
+def test_lowest_eigenpairs_keep_negative_entries(n):
+    A = np.random.default_rng(0).standard_normal((n, n))
+    values, F = graphs.lowest_eigenpairs(A, 4)
+    L = np.diag((A + A.T).sum(axis=1) / 2) - (A + A.T) / 2
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(L)[:4], rtol=1e-10)
+    np.testing.assert_allclose(L @ F, F * values, atol=1e-9)
+
+
+def test_more_components_than_asked_for_give_the_largest():
+    graph = scipy.linalg.block_diag(*(np.ones((size, size)) for size in (2, 5, 1, 4)))
+    values, F = graphs.lowest_eigenpairs(graph, 2)
+    assert not values.any()
+    assert np.count_nonzero(F, axis=0).tolist() == [5, 4]
+
+
+# SWMC
+
+
+@pytest.mark.parametrize("name", ["synth60", "AR10P", "YALE"])
+def test_swmc_gives_the_output_of_its_authors_program(name, request):
+    folder = request.getfixturevalue("synth60_dir" if name == "synth60" else "fixture_dir")
+    given, expected = (loadmat(folder / f"{name}_{part}.mat") for part in ("input", "swmc"))
+    stack = np.ascontiguousarray(np.moveaxis(given["KH"], 2, 0))
+    as_given = {"kernel": "precomputed", "center": False, "normalize": False}
+    model = SWMC(int(given["k"].item()), graph="kernel", **as_given).fit(stack)
+    np.testing.assert_allclose(model.graph_, expected["Sg"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.weights_, expected["alpha"].ravel(), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.objective_history_, expected["Obj"].ravel(), rtol=1e-10)
+    np.testing.assert_array_equal(model.labels_, expected["y"].ravel() - 1)
+    assert_graph(model.graph_, zero_diagonal=False)
+    assert_monotone(model.objective_history_, -1)
+
+
+def assert_rows_optimal(S, slope, allowed, tolerance):
+    """Rows on the simplex where `allowed`: the slope is the same wherever S > 0, less nowhere."""
+    assert not S[~allowed].any()
+    level = (slope * S).sum(axis=1, keepdims=True)
+    assert np.where(allowed, slope - level, np.inf).min() >= -tolerance
+    assert np.abs(np.where(S > 0, slope - level, 0)).max() <= tolerance
+
+
+@pytest.mark.parametrize("lam", [0.0, 1.0, 64.0])
+def test_swmc_rows_are_optimal(lam):
+    views = make_views(50, 3, noise=1.5, random_state=0)
+    A = weighted_sum(np.array([0.2, 0.3, 0.1]), list(KernelBank(views, KernelRecipe())))
+    penalty = lam * graphs.squared_row_distances(graphs.lowest_eigenpairs(A, 3)[1])
+    S = swmc.nearest_graph(A, 0.6, penalty, swmc.edges(A))
+    assert_graph(S, zero_diagonal=False)
+    assert_rows_optimal(S, 2 * 0.6 * S - 2 * A + penalty, A > 0, 1e-12)
+
+
+def test_swmc_keeps_a_graph_that_is_already_right():
+    right = scipy.linalg.block_diag(*(neighbour_graph(12, 4, b) for b in range(3)))
+    found = swmc.fuse([right, right], 3)
+    np.testing.assert_allclose(found.graph, right, atol=1e-14)
+    assert found.trace.converged
+    assert np.isfinite(found.weights).all()
+
+
+def test_swmc_leaves_a_sample_without_positive_entries_to_itself():
+    A = neighbour_graph(20, 4)
+    A[3] = -1.0
+    S = swmc.fuse([A], 2).graph
+    assert_graph(S, zero_diagonal=False)
+    assert S[3, 3] == 1
+
+
+def test_swmc_reports_another_number_of_components(planted):
+    with pytest.warns(ConvergenceWarning, match="3 connected components where 1 "):
+        model = SWMC(1, graph="kernel").fit(planted)
+    assert model.n_components_ == 3
+
+
+# All three as estimators
+
+
+@pytest.mark.parametrize("kind", THREE)
+def test_planted_clusters_are_recovered_twice(kind, planted):
+    one, two = (kind(3, random_state=0).fit(planted) for _ in range(2))
+    assert metrics.accuracy(planted.labels, one.labels_) == 1.0
+    np.testing.assert_array_equal(one.graph_, two.graph_)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert one.weights_.shape == (3,)
+
+
+@pytest.mark.parametrize("kind", THREE)
+@pytest.mark.parametrize("case", ["one cluster", "one view", "twins", "n = k", "pair", "copies"])
+def test_odd_data(kind, case, planted):
+    X, rng = planted.views[0], np.random.default_rng(0)
+    copies = np.repeat(rng.standard_normal((4, 3)), 5, axis=0)
+    views, k = {
+        "one cluster": (planted, 1),
+        "one view": ([X], 3),
+        "twins": ([X, X, planted.views[1]], 3),
+        "n = k": ([rng.standard_normal((5, 3)), rng.standard_normal((5, 2))], 5),
+        "pair": ([rng.standard_normal((2, 3))], 2),
+        "copies": ([copies, copies], 4),
+    }[case]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = kind(k, random_state=0).fit(views)
+    assert np.isfinite(model.graph_).all()
+    assert np.isfinite(model.weights_).all()
+    assert np.unique(model.labels_).tolist() == list(range(model.labels_.max() + 1))
+    if case == "twins":
+        assert model.weights_[0] == pytest.approx(model.weights_[1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (SWMC, {"graph": "full"}),
+        (SWMC, {"n_neighbors": 0}),
+        (SPMKC, {"lam1": -1.0}),
+        (SPMKC, {"lam2": 0.0}),
+        (SPMKC, {"lam3": 0}),
+        (CAGL, {"alpha": np.inf}),
+        (CAGL, {"n_neighbors": 2.5}),
+    ],
+)
+def test_wrong_settings_are_named(kind, wrong, planted):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        kind(3, **wrong).fit(planted)

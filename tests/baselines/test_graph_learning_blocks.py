@@ -1,0 +1,214 @@
+"""SPMKC and CAGL, which no reference program checks: every block is the best one, and feasible.
+
+Objectives are written here from their definition and followed through every update.
+"""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.optimize import nnls
+from scipy.spatial.distance import cdist
+
+from _support.optimality import assert_monotone, assert_on_simplex, assert_simplex_optimal
+from mkclust.baselines import CAGL, SPMKC, cagl, spmkc
+from mkclust.baselines import graph_learning as graphs
+from mkclust.baselines.linalg import gram, weighted_sum
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import ConvergenceWarning, DegenerateWarning
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+
+SETTINGS = [(4.0, 1.0, 200.0, 1.0), (4.0, 0.5, 20.0, 0.0), (0.5, 1.0, 5.0, 1.0), (16.0, 2, 5, 10)]
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_views(90, 3, 3, noise=0.5, random_state=0)
+
+
+def kernels_of(n=50, k=3, **settings):
+    return list(KernelBank(make_views(n, k, random_state=0, **settings), KernelRecipe()))
+
+
+# The code of a kernel
+
+
+def coded_by_nnls(K, gain, ridge, j):
+    """Sample j's code over the others, by another solver."""
+    others = np.delete(np.arange(len(K)), j)
+    R = np.linalg.cholesky(K[np.ix_(others, others)] + ridge * np.eye(len(others)))
+    return nnls(R.T, scipy.linalg.solve_triangular(R, gain * K[others, j], lower=True))[0]
+
+
+def assert_code_optimal(K, Z, gain, ridge, tolerance):
+    assert Z.min() >= 0
+    assert not np.diagonal(Z).any()
+    slope = K @ Z + ridge * Z - gain * K
+    assert slope[~np.eye(len(K), dtype=bool)].min() >= -tolerance * gain
+    assert np.abs(slope * Z).max() <= tolerance * gain
+
+
+@pytest.mark.parametrize(("gain", "ridge"), [(5.0, 2.0), (1.0, 0.1), (17.0, 1.0)])
+def test_self_expression_is_the_minimum(gain, ridge):
+    K = sum(kernels_of(noise=1.5)) / 3
+    Z = graphs.self_expression(K, gain, ridge, tolerance=1e-13)
+    assert_code_optimal(K, Z, gain, ridge, 1e-11)
+    for j in (0, 17, 49):
+        expected = coded_by_nnls(K, gain, ridge, j)
+        np.testing.assert_allclose(np.delete(Z[:, j], j), expected, atol=1e-10 * gain)
+    again = graphs.self_expression(K, gain, ridge, Z, cap=1)
+    np.testing.assert_allclose(again, Z, atol=1e-11 * gain)
+
+
+def test_expression_value_is_its_formula():
+    rng = np.random.default_rng(0)
+    K, Z = (lambda A: A @ A.T)(rng.standard_normal((9, 9))), rng.random((9, 9))
+    traces = np.trace(K - 2 * K @ Z + Z.T @ K @ Z) / 2 - 3 * np.trace(K @ Z)
+    expected = traces + 0.7 / 2 * np.sum(Z**2)
+    assert graphs.expression_value(K, Z, 1 + 3, 0.7) == pytest.approx(expected, rel=1e-12)
+
+
+# SPMKC
+
+
+def spmkc_value(kernels, Z, K, w, lam1, lam2, lam3, lam4):
+    global_term = np.trace(K - 2 * K @ Z + Z.T @ K @ Z) / 2
+    misfit = K - np.tensordot(w, kernels, axes=1)
+    penalties = lam2 * np.sum(Z**2) + lam3 * np.sum(misfit**2) + lam4 * np.sum(w**2)
+    return global_term - lam1 * np.trace(K @ Z) + penalties
+
+
+@pytest.mark.parametrize("lam", SETTINGS)
+@pytest.mark.parametrize("views", [{"noise": 1.5}, {"noise": 1.0, "n_noise_views": 2}])
+def test_spmkc_every_block_is_optimal_and_the_objective_falls(lam, views):
+    kernels, lam = kernels_of(**views), spmkc.Penalties(*lam)
+    found, trace = spmkc.learn(kernels, lam)
+    state = spmkc.initial_state(kernels, lam)
+    Z, K, w = state.Z, state.K, state.w
+    values = [spmkc_value(kernels, Z, K, w, *lam)]
+    for recorded in trace.values:
+        Z = spmkc.graph_step(spmkc.State(Z, K, w), lam)
+        assert_code_optimal(K, Z, 1 + lam.lam1, 2 * lam.lam2, 1e-6 * np.linalg.norm(K))
+        values.append(spmkc_value(kernels, Z, K, w, *lam))
+        K = spmkc.kernel_step(weighted_sum(w, kernels), Z, lam)
+        assert_kernel_optimal(K, Z, weighted_sum(w, kernels), lam)
+        values.append(spmkc_value(kernels, Z, K, w, *lam))
+        w = spmkc.weight_step(K, kernels, gram(kernels), lam)
+        assert_weights_optimal(w, kernels, Z, K, lam)
+        values.append(spmkc_value(kernels, Z, K, w, *lam))
+        assert recorded == pytest.approx(values[-1], rel=1e-10)
+    assert_monotone(values, -1)
+    np.testing.assert_allclose(found.Z, Z, atol=1e-9 * Z.max())
+
+
+def assert_kernel_optimal(K, Z, mixture, lam):
+    """K and the slope at K are both positive semi-definite, and orthogonal to each other."""
+    pull = (np.eye(len(K)) + Z @ Z.T - (1 + lam.lam1) * (Z + Z.T)) / 2
+    slope = pull + 2 * lam.lam3 * (K - mixture)
+    size = np.linalg.norm(K)
+    scale = np.linalg.norm(pull) + 2 * lam.lam3 * size  # where K > 0 the slope is a cancelled 0
+    assert np.linalg.eigvalsh(K).min() >= -1e-12 * size
+    assert np.linalg.eigvalsh(slope).min() >= -1e-12 * scale
+    assert abs(np.vdot(K, slope)) <= 1e-12 * size * scale
+
+
+def assert_weights_optimal(w, kernels, Z, K, lam):
+    def slope(x):
+        misfit = weighted_sum(x, kernels) - K
+        return np.array([2 * lam.lam3 * np.vdot(Kp, misfit) for Kp in kernels]) + 2 * lam.lam4 * x
+
+    assert_simplex_optimal(slope, w, lambda x: spmkc_value(kernels, Z, K, x, *lam))
+
+
+def test_spmkc_affinity_keeps_seventy_percent():
+    Z = np.random.default_rng(0).random((30, 30)) ** 4
+    W = spmkc.affinity(Z)
+    np.testing.assert_array_equal(W, W.T)
+    A = (Z + Z.T) / 2
+    for j in range(30):
+        ordered = np.sort(A[:, j])[::-1]
+        enough = 1 + np.flatnonzero(np.cumsum(ordered) >= 0.7 * ordered.sum())[0]
+        assert (W[A[:, j] >= ordered[enough - 1], j] > 0).all()
+        assert np.sum(ordered[: enough - 1]) < 0.7 * ordered.sum()
+    assert not spmkc.affinity(np.zeros((4, 4))).any()
+
+
+def test_spmkc_says_when_one_kernel_takes_all(planted):
+    with (
+        pytest.warns(DegenerateWarning, match="all weight went to the kernel of view"),
+        pytest.warns(ConvergenceWarning),
+    ):
+        model = SPMKC(3, lam1=16.0, lam3=1.0, lam4=0.0, random_state=0).fit(planted)
+    assert model.weights_.max() > 1 - 1e-6
+
+
+# CAGL
+
+
+@pytest.mark.parametrize(("n_neighbors", "noise"), [(6, 0.5), (6, 1.5), (2, 1.0), (4, 1.0)])
+def test_cagl_follows_its_rule_at_every_step(n_neighbors, noise, monkeypatch):
+    seen = []
+
+    def watched(V, q):
+        seen.append(graphs.neighbour_weights(V, q))
+        return seen[-1]
+
+    monkeypatch.setattr(cagl, "neighbour_weights", watched)
+    codes = [graphs.self_expression(K, 7.0, 1.0).T for K in kernels_of(60, noise=noise)]
+    found = cagl.agree(codes, 3, n_neighbors)
+    assert found.counts == [graphs.components(S)[0] for S in seen[1:]]
+    assert all(count != 3 for count in found.counts[:-1])
+    F = graphs.lowest_eigenpairs(seen[0], 3)[1]
+    lam = np.linalg.norm(sum(codes) / 3) / np.linalg.norm(cdist(F, F, "sqeuclidean"))
+    for last, S, count in zip(seen, seen[1:], found.counts, strict=False):
+        w = cagl.graph_weights(last, codes)
+        V = weighted_sum(w, codes) - lam / 2 * cdist(F, F, "sqeuclidean")
+        np.testing.assert_allclose(S, graphs.neighbour_weights(V, n_neighbors), atol=1e-10)
+        assert S.min() >= 0
+        assert not np.diagonal(S).any()
+        np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)
+        assert np.count_nonzero(S, axis=1).max() <= n_neighbors
+        lam = lam * 2 if count < 3 else lam / np.sqrt(2)
+        F = graphs.lowest_eigenpairs(S, 3)[1] if count <= 3 else F
+    np.testing.assert_array_equal(found.graph, seen[-1])
+    np.testing.assert_allclose(found.weights, w, atol=1e-14)
+    np.testing.assert_allclose(found.embedding @ found.embedding.T, F @ F.T, atol=1e-10)
+
+
+def test_cagl_weights_are_inverse_distances():
+    rng = np.random.default_rng(0)
+    S, codes = rng.random((8, 8)), list(rng.random((3, 8, 8)))
+    w = cagl.graph_weights(S, codes)
+    assert_on_simplex(w)
+    products = [x * np.linalg.norm(S - Z) for x, Z in zip(w, codes, strict=True)]
+    np.testing.assert_allclose(products, products[0], rtol=1e-12)
+    assert cagl.graph_weights(S, [S, codes[0]])[0] == pytest.approx(1)
+
+
+def test_cagl_codes_are_optimal(planted):
+    model = CAGL(3, alpha=2.0).fit(planted)
+    for K, value in zip(KernelBank(planted, KernelRecipe()), model.code_objectives_, strict=True):
+        Z = graphs.self_expression(K, 3.0, 1.0, tolerance=1e-12)
+        assert_code_optimal(K, Z, 3.0, 1.0, 1e-9)
+        traces = np.trace(K - 2 * K @ Z + Z.T @ K @ Z) / 2 - 2 * np.trace(K @ Z)
+        assert value == pytest.approx(traces + np.sum(Z**2) / 2, rel=1e-9)
+
+
+def test_cagl_falls_back_on_kmeans(planted):
+    with pytest.warns(ConvergenceWarning, match="labels are by k-means"):
+        model = CAGL(3, n_neighbors=1, random_state=0).fit(planted)
+    assert not model.converged_
+    assert model.n_components_ == model.component_history_[-1] != 3
+    assert np.unique(model.labels_).tolist() == [0, 1, 2]
+
+
+def test_components_of_small_graphs_are_those_of_large_ones(monkeypatch):
+    rng = np.random.default_rng(0)
+    chain = np.diag(np.ones(99), 1)
+    drawn = [rng.random((n, n)) * (rng.random((n, n)) < c / n) for n in (1, 7, 60) for c in (0, 1)]
+    for graph in [chain, chain.T, *drawn]:
+        count, labels = graphs.components(graph)
+        monkeypatch.setattr(graphs, "FLOODED_UP_TO", 0)
+        expected = graphs.components(graph)
+        monkeypatch.undo()
+        assert count == expected[0]
+        np.testing.assert_array_equal(labels, expected[1])

@@ -1,0 +1,167 @@
+"""What the words of a command line stand for: limits, views in parts, an output used before."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mkclust import METHODS, datasets
+from mkclust.cli import app as cli
+from mkclust.cli.arguments import chosen_limits, read_views
+from mkclust.exceptions import InputError
+
+
+@pytest.fixture
+def archive(tmp_path):
+    views = datasets.make_views(60, 3, 2, noise=0.5, random_state=0)
+    named = dict(zip(views.names, views.views, strict=True))
+    np.savez(tmp_path / "views.npz", **named, labels=views.labels)
+    return tmp_path / "views.npz"
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """A folder with two views in parts, and the labels beside it."""
+    views = datasets.make_views(60, 3, 2, noise=0.5, random_state=0)
+    for name, view in zip(("colour", "shape"), views.views, strict=True):
+        (tmp_path / "parts" / name).mkdir(parents=True)
+        np.save(tmp_path / "parts" / name / "part-0.npy", view[:30])
+        np.save(tmp_path / "parts" / name / "part-1.npy", view[30:])
+    np.save(tmp_path / "labels.npy", views.labels)
+    return tmp_path / "parts"
+
+
+@pytest.mark.parametrize("command", [("cluster", "-k", "3"), ("inspect",)])
+def test_limits_are_chosen_on_the_command_line(run, archive, command):
+    name, *more = command
+    code, _, err = run(name, archive, *more, "--limit", "max_bytes=1000")
+    assert code == 2 and "over the limit of 1,000" in err
+    assert "--limit max_bytes=10080" in err  # what it says is enough
+    code, _, _ = run(name, archive, *more, "--limit", "max_bytes=10080")
+    assert code == 0
+
+
+def test_limits_hold_for_saved_models_too(run, archive):
+    run("cluster", archive, "-k", 3, "--save", "model.npz", "-q")
+    code, _, err = run("predict", "model.npz", archive, "--limit", "max_bytes=1000")
+    assert code == 2 and "model.npz" in err and "over the limit" in err
+    code, out, _ = run("predict", "model.npz", archive)
+    assert code == 0 and "60 samples placed in 3 clusters" in out
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ("max_bites=5", "knows no 'max_bites', only max_bytes, max_views, max_columns"),
+        ("max_bytes", "NAME=NUMBER"),
+        ("max_bytes=1.5", "whole number"),
+        ("max_bytes=-1", "whole number"),
+        ("max_views=inf", "whole number"),
+        ("max_views=nan", "whole number"),
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(given, complaint):
+    with pytest.raises(InputError, match=complaint):
+        chosen_limits([given])
+
+
+def test_views_in_parts_are_chosen_by_name(parts, tmp_path):
+    assert read_views([parts]).names == ("colour", "shape")
+    assert read_views([parts], "shape").names == ("shape",)
+    with pytest.raises(InputError, match=r"views='shap' is none of colour, shape"):
+        read_views([parts], "colour,shap")
+    labels = str(tmp_path / "labels.npy")
+    np.testing.assert_array_equal(read_views([parts], labels=labels).labels, np.load(labels))
+    assert read_views([parts], labels="none").labels is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--transpose"], "--transpose is not for views in parts"),
+        (["--kernels"], "--kernels is not for views in parts"),
+        (["--labels", "absent.npy"], "absent.npy: cannot be read: No such file"),
+        (["--labels", "text.npy"], "text.npy: not a readable .npy file"),
+    ],
+)
+def test_what_is_not_for_parts_is_refused(run, parts, tmp_path, arguments, complaint):
+    (tmp_path / "text.npy").write_text("no array")
+    code, _, err = run("cluster", parts, "-k", 3, *arguments)
+    assert code == 2 and complaint in err
+
+
+def test_parts_of_one_name_are_not_taken_for_one_view(parts, tmp_path):
+    other = tmp_path / "other" / "shape"
+    other.mkdir(parents=True)
+    np.save(other / "part-0.npy", np.zeros((60, 2)))
+    with pytest.raises(InputError, match="view names must differ, got shape, shape"):
+        read_views([parts / "shape", other])
+
+
+def test_inspect_says_what_lies_in_parts(run, parts):
+    code, out, _ = run("inspect", parts)
+    assert code == 0
+    assert "60 x 10" in out and "Rows(60 samples: colour 10, shape 10)" in out
+
+
+def test_stability_is_refused_where_there_is_none(run, archive, tmp_path):
+    code, _, err = run("cluster", archive, "-k", 3, "--method", "mkkm", "--stability")
+    assert code == 2 and "MKKM does not have it" in err
+    rows = np.load(archive)["view1"].copy()
+    rows[:2] = np.nan
+    np.savez(tmp_path / "incomplete.npz", view1=rows, view2=np.load(archive)["view2"])
+    code, _, err = run("cluster", "incomplete.npz", "-k", 3, "--stability")
+    assert code == 2 and "every sample in every view" in err
+    assert not (tmp_path / "mkclust-out" / "labels.csv").exists()
+    code, out, _ = run("cluster", "incomplete.npz", "-k", 3)
+    assert code == 0 and "Stability" not in out
+
+
+def test_an_output_used_again_holds_one_runs_files(run, archive, parts, tmp_path):
+    out = tmp_path / "mkclust-out"
+    assert run("cluster", archive, "-k", 3)[0] == 0
+    (out / "notes.txt").write_text("of my own")
+    assert run("cluster", archive, "-k", 3, "--method", "swmc", "--no-report")[0] == 0
+    left = {path.name for path in out.iterdir()}
+    assert left == {"labels.csv", "graph.npz", "result.json", "notes.txt"}
+    assert run("cluster", parts, "-k", 3, "--no-report", "--no-stability")[0] == 0
+    assert {path.name for path in out.iterdir()} == {
+        "labels", "embedding", "result.json", "notes.txt",
+    }  # fmt: skip
+    assert run("cluster", archive, "-k", 3, "--no-report", "--no-stability")[0] == 0
+    assert {path.name for path in out.iterdir()} == {
+        "labels.csv", "embedding.npz", "result.json", "notes.txt",
+    }  # fmt: skip
+
+
+def test_files_of_others_stay_where_no_run_has_been(run, archive, tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "graph.npz").write_text("of my own")
+    assert run("cluster", archive, "-k", 3, "-o", "mine", "--no-report")[0] == 0
+    assert (tmp_path / "mine" / "graph.npz").read_text() == "of my own"
+
+
+def test_new_samples_do_not_overwrite_the_fitted_ones(run, archive, tmp_path):
+    run("cluster", archive, "-k", 3, "--save", "model.npz", "--no-report", "-q")
+    before = (tmp_path / "mkclust-out" / "labels.csv").read_bytes()
+    np.savez(
+        tmp_path / "new.npz", **{name: np.load(archive)[name][:5] for name in ("view1", "view2")}
+    )
+    assert run("predict", "model.npz", "new.npz")[0] == 0
+    assert (tmp_path / "mkclust-out" / "labels.csv").read_bytes() == before
+    assert len((tmp_path / "mkclust-predicted" / "labels.csv").read_text().splitlines()) == 6
+
+
+def test_help_shows_every_methods_own_default(run):
+    _, out, _ = run("cluster", "--help")
+    words = " ".join(out.replace("│", " ").split())
+    assert "10 for swmc, None for cagl" in words
+    assert METHODS["cagl"](3).n_neighbors is None and METHODS["swmc"](3).n_neighbors == 10
+
+
+def test_the_package_is_a_command_too():
+    said = subprocess.run(
+        [sys.executable, "-m", "mkclust", "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    assert said == f"mkclust {cli.__version__}\n"

@@ -1,0 +1,163 @@
+import hashlib
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from mkclust.data.datasets import load_mfeat, make_views
+from mkclust.data.datasets.synthetic import cluster_sizes
+from mkclust.exceptions import InputError
+
+# sha256 of the tables as read from their csv source, as little-endian float64, row by row
+MFEAT = {
+    "fou": (76, "02b7797e21bd296fb602e2144e9667ca3423907ae2bbee1b95dc0a6218330c91"),
+    "fac": (216, "9b0ec35b591d5e71c3e72762dcb14280997659bd3a5db689903d6ed7a00f0717"),
+    "kar": (64, "96e4613832c7458d092e9d06500f9982944256b42fea99583751badc7283749e"),
+    "pix": (240, "e8bdfbd1d74394d5954e186f2aab1bccd259b28c334318e5a670bba2de48b9e0"),
+    "zer": (47, "a942b80c25bb3096d391efc30a737659dfb7147b1d36419f9648cb4a56882e17"),
+    "mor": (6, "a3f2453c73acf36b59c8add222626f605d1ee610bfaae054234608e6871147e5"),
+}
+
+
+@pytest.fixture(scope="module")
+def mfeat():
+    return load_mfeat()
+
+
+def test_mfeat_has_200_of_each_digit_in_order(mfeat):
+    assert mfeat.names == tuple(MFEAT)
+    assert len(mfeat) == 2000
+    assert np.array_equal(mfeat.labels, np.repeat(np.arange(10), 200))
+
+
+@pytest.mark.parametrize("name", MFEAT)
+def test_mfeat_equals_its_source(mfeat, name):
+    width, digest = MFEAT[name]
+    assert mfeat[name].shape == (2000, width)
+    assert hashlib.sha256(mfeat[name].astype("<f8").tobytes()).hexdigest() == digest
+
+
+def test_mfeat_ships_with_its_attribution():
+    text = files("mkclust.datasets").joinpath("MFEAT.md").read_text(encoding="utf-8")
+    assert "10.24432/C5HC70" in text and "CC BY 4.0" in text
+
+
+def test_planted_clusters_are_recovered_from_each_view():
+    views = make_views(200, 4, 3, noise=0.1, random_state=0)
+    for view in views.views:
+        found = KMeans(4, n_init=10, random_state=0).fit_predict(view)
+        assert adjusted_rand_score(views.labels, found) == 1.0
+
+
+def test_more_noise_hides_the_clusters():
+    views = make_views(300, 3, 2, noise=[0.5, 20.0], random_state=0)
+    clear, hidden = (
+        adjusted_rand_score(views.labels, KMeans(3, n_init=10, random_state=0).fit_predict(view))
+        for view in views.views
+    )
+    assert clear > 0.99
+    assert hidden < 0.2
+
+
+def test_nearest_centers_are_as_far_apart_as_asked():
+    views = make_views(50, 5, 2, n_features=[3, 40], noise=0.0, separation=2.5, random_state=1)
+    for view in views.views:
+        centres = np.unique(view, axis=0)
+        assert len(centres) == 5
+        assert pdist(centres).min() == pytest.approx(2.5)
+
+
+def test_noise_views_know_nothing_of_the_clusters():
+    few = make_views(2000, 4, 1, n_noise_views=2, random_state=3)
+    other = make_views(2000, 4, 1, n_noise_views=2, balance=[5, 1, 1, 1], random_state=3)
+    assert not np.array_equal(few.labels, other.labels)
+    for name in ("noise1", "noise2"):
+        assert np.array_equal(few[name], other[name])
+        means = np.array([few[name][few.labels == j].mean(axis=0) for j in range(4)])
+        assert np.abs(means).max() < 5 / np.sqrt(500)
+
+
+def test_noise_views_leave_the_others_alone():
+    plain = make_views(40, random_state=5)
+    more = make_views(40, n_noise_views=2, random_state=5)
+    assert more.names == ("view1", "view2", "view3", "noise1", "noise2")
+    assert all(np.array_equal(plain[name], more[name]) for name in plain.names)
+
+
+def test_same_seed_same_views():
+    first, again, other = (make_views(40, random_state=seed) for seed in (7, 7, 8))
+    for a, b, c in zip(first.views, again.views, other.views, strict=True):
+        assert np.array_equal(a, b)
+        assert not np.array_equal(a, c)
+    assert np.array_equal(first.labels, again.labels)
+
+
+def test_rows_are_shuffled_and_labels_are_integers():
+    labels = make_views(90, random_state=0).labels
+    assert labels.dtype.kind == "i"
+    assert not np.array_equal(labels, np.sort(labels))
+
+
+def test_features_per_view_include_the_noise_views():
+    views = make_views(20, n_views=2, n_features=[3, 5, 7], n_noise_views=1, random_state=0)
+    assert views.widths == (3, 5, 7)
+
+
+def test_kernels_are_the_linear_kernels_of_the_views():
+    tables = make_views(30, random_state=2)
+    kernels = make_views(30, kernels=True, random_state=2)
+    assert kernels.kernels
+    for table, kernel in zip(tables.views, kernels.views, strict=True):
+        assert np.array_equal(kernel, kernel.T)
+        np.testing.assert_allclose(kernel, table @ table.T)
+
+
+@given(n=st.integers(1, 500), data=st.data())
+def test_equal_clusters_differ_by_one_sample_at_most(n, data):
+    k = data.draw(st.integers(1, n))
+    sizes = cluster_sizes(n, k, "equal")
+    assert sizes.sum() == n
+    assert sizes.min() >= 1
+    assert sizes.max() - sizes.min() <= 1
+
+
+@given(shares=st.lists(st.floats(0.1, 1.0), min_size=1, max_size=8))
+def test_proportions_are_kept_within_one_sample(shares):
+    sizes = cluster_sizes(1000, len(shares), shares)
+    assert sizes.sum() == 1000
+    assert np.abs(sizes - 1000 * np.array(shares) / sum(shares)).max() < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_samples": 0}, "n_samples must be an integer of at least 1, got 0"),
+        ({"n_samples": 10.5}, "n_samples must be an integer"),
+        ({"n_clusters": True}, "n_clusters must be an integer"),
+        ({"n_samples": 3, "n_clusters": 4}, r"n_clusters must be at most n_samples \(3\), got 4"),
+        ({"n_views": -1}, "n_views must be an integer of at least 0"),
+        ({"n_views": 0}, "at least one view is needed"),
+        ({"n_noise_views": 1.5}, "n_noise_views must be an integer"),
+        ({"n_features": 0}, "n_features must be an integer of at least 1, got 0"),
+        ({"n_features": [1, 2]}, r"n_features must be one number or one per view \(3\)"),
+        ({"noise": -1}, "noise must be a finite number of at least 0, got -1"),
+        ({"noise": [1.0, 2.0]}, r"noise must be one number or one per view \(3\)"),
+        ({"noise": [1.0, 2.0, float("nan")]}, "noise must be a finite number"),
+        ({"separation": float("inf")}, "separation must be a finite number"),
+        ({"separation": "far"}, "separation must be a finite number"),
+        ({"balance": "skewed"}, "balance must be 'equal' or 3 proportions, got 'skewed'"),
+        ({"balance": [1, 2]}, "balance must be 'equal' or 3 proportions"),
+        ({"balance": [1, 2, 0]}, "proportions above 0"),
+        ({"balance": [1, 1e-9, 1]}, "balance leaves cluster 1 without a sample"),
+        ({"random_state": "seed"}, "random_state: 'seed' cannot be used"),
+        ({"random_state": -1}, "random_state: Seed must be between"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
+        make_views(**arguments)

@@ -1,0 +1,222 @@
+"""Other people's tables and tools: pandas, polars, MuData, scikit-learn's pipelines, joblib."""
+
+import io
+import pickle
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from mkclust import MKCDNM, MultiView, metrics, omics
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import InputError
+
+pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+SAMPLES = [f"s{i}" for i in range(90)]
+
+
+@pytest.fixture(scope="module")
+def views():
+    return make_views(90, n_clusters=3, n_views=3, noise=0.5, random_state=0)
+
+
+def model(**settings):
+    return MKCDNM(3, random_state=0, n_init=2, **settings)
+
+
+# ---------------------------------------------------------------- frames
+
+
+@pytest.fixture
+def pd():
+    return pytest.importorskip("pandas", reason="pandas is an extra")
+
+
+@pytest.fixture
+def pl():
+    return pytest.importorskip("polars", reason="polars is not a dependency")
+
+
+def frames_of(library, views):
+    names = [f"c{i}" for i in range(10)]
+    return [library.DataFrame(dict(zip(names, view.T, strict=True))) for view in views.views]
+
+
+def test_polars_frames_are_views(pl, views):
+    frames = frames_of(pl, views)
+    expected = model().fit(views)
+    for given in (frames, dict(zip(views.names, frames, strict=True)), MultiView(frames)):
+        found = model().fit(given)
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+        np.testing.assert_array_equal(found.predict(given), expected.labels_)
+    assert MultiView(frames[0]).shape == (90, 10)
+
+
+def test_a_polars_table_is_split_by_columns(pl, views):
+    frame = frames_of(pl, views)[0]
+    for columns in (
+        {"a": ["c0", "c1", "c2", "c3"], "b": [f"c{i}" for i in range(4, 10)]},
+        {"a": [0, 1, 2, 3], "b": slice(4, 10)},
+        ["a"] * 4 + ["b"] * 6,
+    ):
+        found = model(columns=columns).fit(frame)
+        assert list(found.view_names_in_) == ["a", "b"]
+        assert list(found.feature_names_in_) == frame.columns
+        np.testing.assert_array_equal(found.predict(frame[:7]), found.labels_[:7])
+
+
+def test_polars_columns_that_are_no_numbers_are_named(pl, views):
+    frames = frames_of(pl, views)
+    with pytest.raises(InputError, match=r"'view1' has 1 non-numeric columns \('name'\)"):
+        MultiView([frames[0].with_columns(pl.Series("name", SAMPLES)), frames[1]])
+    holes = frames[0].with_columns(pl.Series("h", [None] * 2 + [1.0] * 88))
+    with pytest.raises(InputError, match="column 'h'"):
+        MultiView([holes, frames[1]])
+    assert (
+        MultiView([frames[0].with_columns(pl.Series("b", [True] * 90)), frames[1]]).widths[0] == 11
+    )
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_the_embedding_comes_out_as_a_frame(library, views):
+    kind = pytest.importorskip(library, reason=f"{library} is not installed")
+    line = model().set_output(transform=library)
+    for found in (line.fit_transform(views), line.transform(views)):
+        assert isinstance(found, kind.DataFrame)
+        assert list(found.columns) == ["mkcdnm0", "mkcdnm1", "mkcdnm2"]
+        np.testing.assert_array_equal(found.to_numpy(), line.embedding_)
+    assert list(line.get_feature_names_out()) == ["mkcdnm0", "mkcdnm1", "mkcdnm2"]
+    assert isinstance(clone(line).set_output(transform="default").fit_transform(views), np.ndarray)
+
+
+def test_the_rows_of_a_frame_keep_their_names(pd, views):
+    frame = pd.DataFrame(views.views[0], index=SAMPLES).add_prefix("c")
+    line = model().set_output(transform="pandas").fit(frame)
+    assert list(line.transform(frame[10:20]).index) == SAMPLES[10:20]
+
+
+def test_columns_of_one_table_must_be_the_fitted_ones(pd, views):
+    frame = pd.DataFrame(views.views[0]).add_prefix("c")
+    line = model().fit(frame)
+    with pytest.raises(ValueError, match="feature names"):
+        line.predict(frame[frame.columns[::-1]])
+    with pytest.raises(ValueError, match="expecting 10 features"):
+        line.predict(frame.to_numpy()[:, :9])
+
+
+# ---------------------------------------------------------------- scikit-learn, joblib
+
+
+def test_a_pipeline_predicts_and_transforms(views):
+    X, owners = np.hstack(views.views), np.repeat(views.names, views.widths)
+    line = make_pipeline(StandardScaler(), model(columns=owners)).fit(X[:60])
+    np.testing.assert_array_equal(line.predict(X[:60]), line[-1].labels_)
+    labels = np.concatenate([line[-1].labels_, line.predict(X[60:])])
+    assert metrics.accuracy(views.labels, labels) > 0.95
+    assert line.transform(X[60:]).shape == (30, 3)
+    first = make_pipeline(model(columns=owners), StandardScaler()).fit_transform(X)
+    np.testing.assert_allclose(first.mean(axis=0), 0, atol=1e-12)
+
+
+def test_model_selection_predicts_held_out_samples(views):
+    folds = KFold(3, shuffle=True, random_state=0)
+
+    def accuracy(fitted, held_out, y):
+        return metrics.accuracy(y, fitted.predict(held_out))
+
+    search = GridSearchCV(
+        model(), {"kernel": ["gaussian", "linear"]}, scoring=accuracy, cv=folds
+    ).fit(views, views.labels)
+    assert search.best_score_ > 0.95
+    assert search.predict(views[:5]).shape == (5,)
+    labels = cross_val_predict(model(), views, cv=folds)
+    assert labels.shape == (90,)
+
+
+def test_copies_predict_alike(views):
+    joblib = pytest.importorskip("joblib")
+    line = model().fit(views[:60])
+    expected = line.transform(views)
+    kept = io.BytesIO()
+    joblib.dump(line, kept)
+    kept.seek(0)
+    for again in (pickle.loads(pickle.dumps(line)), joblib.load(kept)):
+        np.testing.assert_array_equal(again.transform(views), expected)
+    assert not hasattr(clone(line), "labels_")
+    parts = joblib.Parallel(n_jobs=2, prefer="threads")(
+        joblib.delayed(line.predict)(views[start : start + 30]) for start in (0, 30, 60)
+    )
+    np.testing.assert_array_equal(np.concatenate(parts), line.predict(views))
+
+
+# ---------------------------------------------------------------- MuData and AnnData
+
+
+def likeness(X, names, **obsm):
+    """What is used of an AnnData, for machines without it."""
+    return SimpleNamespace(X=X, obs_names=names, obs={}, obsm=obsm, layers={"twice": 2 * X}, uns={})
+
+
+def test_matrices_are_found_by_their_place(pd, views):
+    a, b, c = views.views
+    whole = SimpleNamespace(
+        mod={"rna": likeness(a, SAMPLES, X_pca=b), "atac": likeness(c, SAMPLES)},
+        obs_names=SAMPLES, obs={}, obsm={}, uns={},
+    )  # fmt: skip
+    found = omics.views_of(whole, {"raw": "rna/layers/twice", "pca": "rna/obsm/X_pca", "c": "atac"})
+    assert found.names == ("raw", "pca", "c")
+    for view, expected in zip(found.views, (2 * a, b, c), strict=True):
+        np.testing.assert_array_equal(view, expected)
+    assert list(found.index) == SAMPLES
+    assert omics.views_of(whole).names == ("rna", "atac")
+    assert omics.views_of(whole.mod["rna"], ["X", "obsm/X_pca"]).names == ("X", "obsm/X_pca")
+    fitted = omics.cluster(whole, 3, random_state=0)
+    assert whole.obs["mkclust"].astype(int).tolist() == fitted.labels_.tolist()
+    np.testing.assert_array_equal(whole.obsm["X_mkclust"], fitted.embedding_)
+    np.testing.assert_array_equal(model().fit(whole).predict(whole), model().fit([a, c]).labels_)
+
+
+def test_what_is_not_there_is_named(views):
+    data = likeness(views.views[0], SAMPLES)
+    with pytest.raises(InputError, match="no matrix 'layers/raw'; there are X, layers/twice"):
+        omics.views_of(data, ["layers/raw"])
+    whole = SimpleNamespace(mod={"rna": data}, obs_names=SAMPLES, obs={}, obsm={}, uns={})
+    with pytest.raises(InputError, match="no modality 'atac'; there are rna"):
+        omics.views_of(whole, ["atac"])
+    with pytest.raises(InputError, match="neither MuData nor AnnData but list"):
+        omics.views_of([1, 2])
+    data.X = None
+    with pytest.raises(InputError, match="'X' is empty"):
+        omics.views_of(data)
+    with pytest.raises(InputError, match=r"'a'.*not named apart"):
+        omics.joined({"a": (np.eye(2), ["x", "x"])}, ["x", "y"])
+
+
+def test_modalities_in_and_answers_out(views):
+    anndata = pytest.importorskip("anndata", reason="anndata comes with mkclust[omics]")
+    mudata = pytest.importorskip("mudata", reason="mudata comes with mkclust[omics]")
+    pandas = pytest.importorskip("pandas")
+    obs = pandas.DataFrame(index=SAMPLES)
+    a, b = views.views[:2]
+    rna, atac = (
+        anndata.AnnData(a, obs=obs.copy()),
+        anndata.AnnData(sp.csr_matrix(b), obs=obs.copy()),
+    )
+    whole = mudata.MuData({"rna": rna, "atac": atac})
+    fitted = omics.cluster(whole, 3, random_state=0, key="found")
+    assert metrics.accuracy(views.labels, fitted.labels_) > 0.95
+    assert whole.obs["found"].astype(int).tolist() == fitted.labels_.tolist()
+    np.testing.assert_array_equal(whole.obsm["X_found"], fitted.embedding_)
+    np.testing.assert_array_equal(fitted.predict(whole[:20]), fitted.labels_[:20])
+    some = mudata.MuData({"rna": rna, "atac": atac[30:][::-1].copy()})
+    gaps = omics.views_of(some)
+    assert gaps.present.sum(axis=0).tolist() == [90, 60]
+    order = [SAMPLES.index(name) for name in gaps.index]
+    found = omics.cluster(some, 3, random_state=0)
+    assert metrics.accuracy(views.labels[order], found.labels_) > 0.9
+    assert some.obs["mkclust"].notna().all()

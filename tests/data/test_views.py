@@ -1,0 +1,263 @@
+"""MultiView: what it takes, how it is cut, and what it refuses."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from _support.fits import two
+from mkclust import MultiView
+from mkclust.data.views import split_columns
+from mkclust.exceptions import InputError
+
+pd = pytest.importorskip("pandas")
+
+
+# ---------------------------------------------------------------- what is accepted
+
+
+@pytest.mark.parametrize("form", [list, tuple])
+def test_sequences_get_names_and_dicts_keep_theirs(form):
+    views = two()
+    assert MultiView(form(views.values())).names == ("view1", "view2")
+    assert MultiView(views).names == ("shape", "colour")
+    assert MultiView(list(views.values()), names=["a", "b"]).names == ("a", "b")
+
+
+def test_sizes_and_repr():
+    views = MultiView(two())
+    assert (len(views), views.n_views, views.widths, views.shape) == (6, 2, (2, 3), (6, 5))
+    assert repr(views) == "MultiView(6 samples: shape 2, colour 3)"
+    kernels = MultiView({"a": np.eye(4), "b": np.eye(4)}, kernels=True)
+    assert "2 kernels of 4" in repr(kernels)
+
+
+def test_one_table_is_one_view():
+    X = np.zeros((5, 2)) + np.arange(5)[:, None]
+    for table in (X, pd.DataFrame(X), sp.csr_array(X)):
+        views = MultiView(table)
+        assert views.n_views == 1
+        assert views.shape == (5, 2)
+
+
+def test_dense_sparse_and_frames_mix():
+    X = np.random.default_rng(0).random((4, 3))
+    views = MultiView([X, sp.coo_matrix(X), pd.DataFrame(X), X.tolist()])
+    for view in views.views:
+        view = view.toarray() if sp.issparse(view) else view
+        np.testing.assert_array_equal(view, X)
+
+
+def test_kernels_as_a_list_or_stacked_views_first():
+    stack = np.stack([np.eye(4), 2 * np.eye(4)])
+    for kernels in (stack, list(stack)):
+        views = MultiView(kernels, kernels=True)
+        assert views.n_views == 2
+        np.testing.assert_array_equal(views.views[1], 2 * np.eye(4))
+
+
+def test_a_multiview_of_a_multiview_is_the_same():
+    for kernels in (False, True):
+        first = MultiView(
+            [np.eye(3), np.eye(3)],
+            names=["a", "b"],
+            kernels=kernels,
+            labels=[0, 1, 1],
+            index=["x", "y", "z"],
+            notes=["read from nowhere"],
+        )
+        again = MultiView(first)
+        assert again.names == first.names
+        assert again.kernels is kernels
+        assert again.notes == first.notes
+        np.testing.assert_array_equal(again.labels, first.labels)
+        np.testing.assert_array_equal(again.index, first.index)
+
+
+def test_whole_and_true_or_false_columns_are_numbers():
+    frame = pd.DataFrame({"i": [1, 2], "b": [True, False], "n": pd.array([3, 4], dtype="Int64")})
+    np.testing.assert_array_equal(MultiView([frame]).views[0], [[1, 1, 3], [2, 0, 4]])
+
+
+# ---------------------------------------------------------------- slicing
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [slice(1, 4), [1, 2, 3], np.array([1, 2, 3]), np.array([0, 1, 1, 1, 0, 0], dtype=bool)],
+)
+def test_rows_are_taken_of_every_view(rows):
+    source = two()
+    views = MultiView(source, labels=np.arange(6), index=list("abcdef"))[rows]
+    assert len(views) == 3
+    np.testing.assert_array_equal(views["shape"], source["shape"][1:4])
+    np.testing.assert_array_equal(views["colour"], source["colour"][1:4])
+    np.testing.assert_array_equal(views.labels, [1, 2, 3])
+    np.testing.assert_array_equal(views.index, list("bcd"))
+
+
+def test_of_kernels_rows_and_columns_are_taken():
+    K = np.arange(16.0).reshape(4, 4)
+    K = K + K.T
+    for form in (np.asarray, sp.csr_array):
+        part = MultiView([form(K)], kernels=True)[[2, 0]]
+        found = part.views[0].toarray() if sp.issparse(part.views[0]) else part.views[0]
+        np.testing.assert_array_equal(found, K[np.ix_([2, 0], [2, 0])])
+        assert part.kernels
+
+
+def test_a_view_by_name_and_several_by_select():
+    source = two()
+    views = MultiView(source, labels=np.arange(6))
+    np.testing.assert_array_equal(views["colour"], source["colour"])
+    chosen = views.select(["colour"])
+    assert chosen.names == ("colour",)
+    np.testing.assert_array_equal(chosen.labels, np.arange(6))
+    with pytest.raises(KeyError, match=r"no view 'sound'.*shape, colour"):
+        views["sound"]
+
+
+def test_views_cannot_be_split_by_accident():
+    views = MultiView(two())
+    with pytest.raises(TypeError, match="not a sequence of views"):
+        iter(views)
+    with pytest.raises(TypeError, match="not a sequence of views"):
+        list(views)
+    with pytest.raises(TypeError, match="several tables"):
+        np.asarray(views)
+    for key in (0, (slice(None), 0), (slice(None), [0, 1]), 1.5, None):
+        with pytest.raises(TypeError, match="indexed by rows"):
+            views[key]
+
+
+def test_pickling():
+    views = MultiView(two(), labels=np.arange(6), notes=["n"])
+    again = pickle.loads(pickle.dumps(views))
+    assert repr(again) == repr(views)
+    np.testing.assert_array_equal(again["shape"], views["shape"])
+    assert again.notes == ("n",)
+
+
+# ---------------------------------------------------------------- what is refused, and how
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_a_value_that_is_not_finite_is_located(bad):
+    X = np.ones((5, 4))
+    X[3, 2] = X[4, 0] = X[4, 1] = bad
+    where = r"'sound' has 3 values.*first at row 3, column 2"
+    for view in (X, X.astype(np.float32), sp.csr_array(X), sp.csc_matrix(X)):
+        with pytest.raises(InputError, match=where):
+            MultiView({"fine": np.ones((5, 1)), "sound": view})
+    frame = pd.DataFrame(X, columns=["a", "b", "pitch", "d"])
+    with pytest.raises(InputError, match=r"'sound' has 3 values.*row 3, column 'pitch'"):
+        MultiView({"sound": frame})
+    with pytest.raises(InputError, match=r"row 3 \('s3'\), column 'pitch'"):
+        MultiView({"sound": frame.set_axis([f"s{i}" for i in range(5)])})
+    with pytest.raises(InputError, match=r"row 3 \('s3'\), column 2"):
+        MultiView([X, X], index=[f"s{i}" for i in range(5)])
+
+
+def test_a_missing_value_of_a_nullable_column_is_located():
+    frame = pd.DataFrame({"a": pd.array([1, 2, None], dtype="Int64")})
+    with pytest.raises(InputError, match=r"1 value that is.*row 2, column 'a'"):
+        MultiView([frame])
+
+
+def test_explicit_zeros_do_not_shift_the_place():
+    S = sp.csr_array(([0.0, 1.0, np.nan], ([0, 1, 2], [1, 1, 3])), shape=(4, 4))
+    with pytest.raises(InputError, match="row 2, column 3"):
+        MultiView([S])
+
+
+def test_different_lengths_are_listed():
+    with pytest.raises(InputError, match="a 5, b 6"):
+        MultiView({"a": np.ones((5, 2)), "b": np.ones((6, 3))})
+    with pytest.raises(InputError, match="transposed"):
+        MultiView([np.ones((5, 9)), np.ones((6, 9))])
+
+
+@pytest.mark.parametrize(
+    ("view", "message"),
+    [
+        (np.ones((0, 3)), "'bad' is empty.*0 sample"),
+        (np.ones((5, 0)), "'bad' is empty.*0 feature"),
+        (np.ones(5), "'bad'.*2D"),
+        (np.float64(3.0), "'bad'"),
+        (np.ones((5, 2, 2)), "'bad'.*dim 3"),
+        (np.array([["a", "b"]] * 5), "'bad'"),
+        (np.ones((5, 2)) * 1j, "'bad'.*[Cc]omplex"),
+        (None, "'bad'"),
+    ],
+)
+def test_a_view_that_is_no_table_is_named(view, message):
+    with pytest.raises(InputError, match=message):
+        MultiView({"good": np.ones((5, 2)), "bad": view})
+
+
+@pytest.mark.parametrize("views", [[], {}, (), "abc", 5, None, iter([np.ones((3, 2))])])
+def test_no_views_at_all(views):
+    with pytest.raises(InputError):
+        MultiView(views)
+
+
+def test_columns_that_are_no_numbers_are_named():
+    frame = pd.DataFrame({"x": [1.0, 2], "name": ["a", "b"], "day": pd.to_datetime(["2020"] * 2)})
+    with pytest.raises(InputError, match=r"'people' has 2 non-numeric columns.*'name', 'day'"):
+        MultiView({"people": frame})
+
+
+def test_names_must_differ_and_fit():
+    with pytest.raises(InputError, match="a occurs more than once"):
+        MultiView([np.ones((2, 1))] * 2, names=["a", "a"])
+    with pytest.raises(InputError, match="2 views but 1 names"):
+        MultiView([np.ones((2, 1))] * 2, names=["a"])
+
+
+def test_kernels_must_be_square_and_stacked_views_first():
+    with pytest.raises(InputError, match=r"kernel 'b' must be square, got shape \(4, 3\)"):
+        MultiView({"a": np.eye(4), "b": np.ones((4, 3))}, kernels=True)
+    with pytest.raises(InputError, match=r"\(views, n, n\).*moveaxis"):
+        MultiView(np.ones((4, 4, 2)), kernels=True)
+    with pytest.raises(InputError, match=r"\(views, n, n\)"):
+        MultiView(np.ones((2, 4, 3)), kernels=True)
+    with pytest.raises(InputError, match="kernels"):
+        MultiView(np.ones((2, 4, 4)))
+
+
+def test_labels_and_index_need_one_entry_per_sample():
+    for what in ("labels", "index"):
+        with pytest.raises(InputError, match=rf"{what} must have one entry per sample \(6\)"):
+            MultiView(two(), **{what: [1, 2, 3]})
+
+
+# ---------------------------------------------------------------- one table to views
+
+
+def test_columns_by_name_position_slice_and_owner():
+    X = np.arange(12.0).reshape(3, 4)
+    expected = {"a": X[:, [0, 3]], "b": X[:, 1:3]}
+    frame = pd.DataFrame(X, columns=list("wxyz"))
+    for table, columns in (
+        (X, {"a": [0, 3], "b": slice(1, 3)}),
+        (X, ["a", "b", "b", "a"]),
+        (sp.csr_array(X), {"a": [0, 3], "b": [1, 2]}),
+        (sp.coo_array(X), ["a", "b", "b", "a"]),
+        (frame, {"a": ["w", "z"], "b": ["x", "y"]}),
+        (frame, {"a": [0, 3], "b": slice(1, 3)}),
+    ):
+        views = split_columns(table, columns)
+        assert views.names == ("a", "b")
+        for name in ("a", "b"):
+            view = views[name].toarray() if sp.issparse(views[name]) else views[name]
+            np.testing.assert_array_equal(view, expected[name])
+
+
+@pytest.mark.parametrize(
+    "columns", [{"a": [0, 9]}, {"a": ["nope"]}, ["a", "b"], "a", {"a": []}, {}, 3]
+)
+def test_columns_that_are_not_there(columns):
+    for table in (np.ones((3, 4)), pd.DataFrame(np.ones((3, 4)))):
+        with pytest.raises(InputError):
+            split_columns(table, columns)

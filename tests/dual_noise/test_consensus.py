@@ -1,0 +1,203 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from _support.optimality import assert_leading, assert_orthonormal
+from _support.planted import (
+    orthonormal,
+    partial_spectra,
+    planted_spectra,
+    projector,
+    random_spectra,
+)
+from mkclust.agreement.overlap import overlap
+from mkclust.data.missing import completed_partition, overlap_on_common_rows
+from mkclust.dual_noise.consensus import _thin_svd, coefficients, consensus
+from mkclust.linalg.spectrum import Spectrum
+from mkclust.progress import listening
+
+
+def stacked(spectra, d):
+    return np.hstack([s.vectors[:, :a] for s, a in zip(spectra, d, strict=True)])
+
+
+@pytest.mark.parametrize("d", [(4, 4, 4), (9, 5, 7), (4, 12, 6)])
+def test_consensus_is_the_leading_singular_subspace(d):
+    spectra = planted_spectra(np.random.default_rng(0), 50, [12] * 3, shared=4, noise=0.7)
+    found = consensus(spectra, d, 4, overlap(spectra))
+    U, values, _ = np.linalg.svd(stacked(spectra, d), full_matrices=False)
+    np.testing.assert_allclose(projector(found.H), projector(U[:, :4]), atol=1e-12)
+    np.testing.assert_allclose(found.singular_values, values[:4], atol=1e-12)
+    np.testing.assert_allclose(found.H.T @ found.H, np.eye(4), atol=1e-12)
+    assert found.rank == 4
+
+
+def test_no_other_partition_captures_more():
+    """Optimality itself: H* maximises the captured norm; its gradient is normal to the manifold."""
+    rng = np.random.default_rng(1)
+    spectra = planted_spectra(rng, 40, [8] * 4, shared=3, noise=0.9)
+    d = (5, 8, 6, 3)
+    U = stacked(spectra, d)
+    H = consensus(spectra, d, 3, overlap(spectra)).H
+    best = np.linalg.norm(H.T @ U) ** 2
+    G = U @ (U.T @ H)
+    np.testing.assert_allclose(G - H @ (H.T @ G), 0, atol=1e-12)
+    for _ in range(50):
+        other = np.linalg.qr(H + 0.3 * rng.standard_normal(H.shape))[0]
+        assert np.linalg.norm(other.T @ U) ** 2 < best
+
+
+def test_the_thin_svd_takes_over_where_squaring_costs_orthonormality():
+    """Two directions that differ by 1e-5: a singular value of 1e-5, a square of 1e-10."""
+    rng = np.random.default_rng(2)
+    V = orthonormal(rng, 30, 3)
+    near = V[:, :1] + 1e-5 * V[:, 1:2]
+    spectra = [Spectrum(V[:, :1], np.ones(1), True), Spectrum(near, np.ones(1), True)]
+    spectra[1].vectors[:] /= np.linalg.norm(near)
+    found = consensus(spectra, (1, 1), 2, overlap(spectra))
+    np.testing.assert_allclose(found.H.T @ found.H, np.eye(2), atol=1e-9)
+    np.testing.assert_allclose(projector(found.H), projector(V[:, :2]), atol=1e-9)
+
+
+def test_directions_that_do_not_exist_are_zero_columns():
+    V = random_spectra(np.random.default_rng(3), 20, [2])[0]
+    found = consensus([V, V], (2, 2), 4, overlap([V, V]))
+    assert found.rank == 2
+    assert found.H.shape == (20, 4)
+    np.testing.assert_allclose(projector(found.H), projector(V.vectors), atol=1e-12)
+    np.testing.assert_array_equal(found.singular_values[2:], 0)
+
+
+def test_signs_of_eigenvectors_do_not_matter():
+    rng = np.random.default_rng(4)
+    spectra = planted_spectra(rng, 40, [9] * 3, shared=3, noise=0.5)
+    flipped = [
+        Spectrum(s.vectors * rng.choice([-1.0, 1.0], s.size), s.values, s.complete) for s in spectra
+    ]
+    H, G = (consensus(s, (6, 4, 9), 3, overlap(s)).H for s in (spectra, flipped))
+    np.testing.assert_allclose(projector(H), projector(G), atol=1e-13)
+
+
+def test_coefficients_give_the_partition_without_the_samples():
+    """H = UW is orthonormal and maximises the captured norm, which is the sum of its squares."""
+    spectra = planted_spectra(np.random.default_rng(5), 30, [6] * 3, shared=3, noise=0.8)
+    d, k = (5, 3, 6), 3
+    found = coefficients(d, k, overlap(spectra))
+    U = stacked(spectra, d)
+    H = U @ found.W
+    assert_leading(U @ U.T, H)
+    assert found.rank == k == H.shape[1]
+    np.testing.assert_allclose(np.linalg.norm(H.T @ U, axis=1), found.singular_values, atol=1e-12)
+    assert (np.diff(found.singular_values) <= 0).all()
+
+
+def test_coefficients_are_no_more_than_the_directions_kept():
+    V = random_spectra(np.random.default_rng(6), 20, [4])[0]
+    found = coefficients((2, 1), 5, overlap([V, V]))
+    assert found.rank == 2  # of three kept directions, one is kept twice
+    np.testing.assert_allclose(found.singular_values, np.sqrt([2, 1]), atol=1e-12)
+
+
+def near(n, angle, times=1):
+    """A direction, `times` over, and one at an angle to it, each a view; and what they span."""
+    V = orthonormal(np.random.default_rng(8), n, 2)
+    turned = np.cos(angle) * V[:, :1] + np.sin(angle) * V[:, 1:]
+    return [Spectrum(U, np.ones(1), True) for U in [V[:, :1]] * times + [turned]], V
+
+
+@pytest.mark.parametrize(
+    ("angle", "times", "rank"), [(1e-4, 1, 2), (1e-8, 1, 1), (1e-4, 50, 2), (1e-6, 50, 1)]
+)
+def test_a_direction_counts_until_it_is_rounding(angle, times, rank):
+    """Its singular value squared is about angle^2, the leading one's the number of views."""
+    spectra, _ = near(20, angle, times)
+    assert coefficients([1] * len(spectra), 2, overlap(spectra)).rank == rank
+
+
+def test_the_short_cut_is_kept_where_it_is_orthonormal_enough(monkeypatch):
+    taken = []
+    monkeypatch.setattr(
+        "mkclust.dual_noise.consensus._thin_svd",
+        lambda U, rank: taken.append(rank) or _thin_svd(U, rank),
+    )
+    for angle, expected in ((0.5, []), (1e-5, [2])):
+        spectra, V = near(40, angle, times=2)
+        found = consensus(spectra, (1, 1, 1), 2, overlap(spectra))
+        np.testing.assert_allclose(projector(found.H), projector(V), atol=1e-9)
+        values = np.linalg.svd(stacked(spectra, (1, 1, 1)), compute_uv=False)
+        np.testing.assert_allclose(found.singular_values, values[:2], rtol=1e-9)
+        assert taken == expected
+
+
+def test_the_thin_svd_is_thin():
+    n = 3000
+    spectra, _ = near(n, 1e-5)
+    found = overlap(spectra)
+    tracemalloc.start()
+    try:
+        consensus(spectra, (1, 1), 2, found)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 400 * n  # bytes; an n x n matrix of doubles has 7.2e7
+
+
+def test_signs_are_fixed_and_equal_input_gives_equal_output():
+    spectra = planted_spectra(np.random.default_rng(9), 25, [5] * 2, shared=2, noise=0.5)
+    H = consensus(spectra, (4, 3), 2, overlap(spectra)).H
+    largest = np.abs(H).argmax(axis=0)
+    assert (H[largest, [0, 1]] > 0).all()
+
+
+def test_one_dimension_for_every_view_and_no_more():
+    spectra = random_spectra(np.random.default_rng(0), 12, [3, 3])
+    found = overlap(spectra)
+    for views, d in ((2, (2,)), (2, (2, 2, 2)), (1, (2, 2)), (3, (2, 2))):
+        with pytest.raises(ValueError, match="zip"):
+            consensus([*spectra, spectra[0]][:views], d, 2, found)
+
+
+# ---------------------------------------------------------------- views that lack samples
+
+
+def some_absent(seed=0):
+    present = np.random.default_rng(seed).random((40, 3)) > 0.25
+    present[:10] = True
+    return present
+
+
+def test_where_views_lack_samples_it_is_the_completed_partition():
+    present = some_absent()
+    spectra = partial_spectra(np.random.default_rng(10), present, [6, 5, 7], size=5)
+    d, k = [4, 3, 5], 3
+    told = []
+    with listening(told.append):
+        found = consensus(spectra, d, k, overlap_on_common_rows(spectra, present, k))
+    H, values = completed_partition(spectra, d, k, present)
+    np.testing.assert_allclose(projector(found.H), projector(H), atol=1e-12)
+    np.testing.assert_allclose(found.singular_values, values, atol=1e-12)
+    assert_orthonormal(found.H)
+    largest = np.abs(found.H).argmax(axis=0)
+    assert (found.H[largest, np.arange(k)] > 0).all()
+    assert told[-1] == "consensus from the views each sample is in"
+
+
+def test_directions_that_do_not_exist_are_zero_columns_there_too():
+    present = some_absent(1)
+    spectra = partial_spectra(np.random.default_rng(11), present, [1, 1, 1], size=2)
+    found = consensus(spectra, [1, 1, 1], 5, overlap_on_common_rows(spectra, present, 5))
+    assert found.H.shape == (40, 5)
+    assert found.singular_values.shape == (5,)
+    assert found.rank == 3
+    assert_orthonormal(found.H[:, :3])
+    np.testing.assert_array_equal(found.H[:, 3:], 0)
+
+
+def test_the_consensus_is_announced():
+    spectra = random_spectra(np.random.default_rng(0), 12, [3, 3])
+    found = overlap(spectra)
+    told = []
+    with listening(told.append):
+        consensus(spectra, (3, 3), 2, found)
+    assert told == ["consensus"]

@@ -1,0 +1,257 @@
+"""The estimator: what it finds and reports, and edge cases that get an answer."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from _support.fits import every_solver, fit_digits, fit_kernels, kernels_with, table
+from _support.planted import brute_force, planted_spectra, projector
+from mkclust import MKCDNM, cluster, metrics, read
+from mkclust.agreement.overlap import overlap
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import DegenerateWarning, InfeasibleError, InfeasibleWarning, InputError
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.linalg.spectrum import leading
+
+# ---------------------------------------------------------------- what is found
+
+
+@every_solver
+def test_clean_clusters_are_recovered_and_everything_is_reported(solver):
+    views = make_views(120, n_clusters=4, n_views=3, noise=0.5, random_state=1)
+    model = MKCDNM(4, solver=solver, random_state=0).fit(views)
+    assert metrics.accuracy(views.labels, model.labels_) == 1
+    assert model.embedding_.shape == (120, 4)
+    np.testing.assert_allclose(model.embedding_.T @ model.embedding_, np.eye(4), atol=1e-10)
+    assert model.objective_ == model.dimensions_.sum() == model.certificate_.objective
+    assert model.lower_bound_ == model.certificate_.lower_bound <= model.objective_
+    assert (model.dimensions_ >= 4).all()
+    assert model.agreement_.shape == (3, 3)
+    assert model.agreement_.min() > 0.5
+    assert model.unrelated_views_ == []
+    assert model.threshold_ == 4
+    assert model.n_iter_ == max(1, len(model.history_))
+    assert list(model.view_names_in_) == ["view1", "view2", "view3"]
+    for part in (model.noise_.null, model.noise_.column, model.noise_.cross):
+        assert part.shape == (3,)
+    total = model.noise_.null + model.noise_.column
+    np.testing.assert_allclose(total, model.dimensions_ - 4, atol=1e-10)
+
+
+def test_the_solvers_agree_on_what_they_prove(solved):
+    proven = solved["exact"]
+    assert proven.certificate_.optimal
+    for solver in ("authors", "paper"):
+        assert solved[solver].objective_ >= proven.objective_
+        if not proven.certificate_.whole_spectrum:
+            assert solved[solver].lower_bound_ >= proven.objective_
+    assert proven.history_ == ()
+    assert solved["authors"].history_[-1].d == tuple(solved["authors"].dimensions_)
+
+
+def test_the_constraints_hold_at_the_dimensions_returned(digits, solved):
+    kernels = list(KernelBank(digits, KernelRecipe()))
+    for model in solved.values():
+        U = [leading(K, d).vectors[:, :d] for K, d in zip(kernels, model.dimensions_, strict=True)]
+        for p in range(len(U)):
+            for q in range(p):
+                assert np.linalg.norm(U[p].T @ U[q]) ** 2 >= 10 * (1 - 1e-8)
+
+
+def test_one_call_does_it_all(digits):
+    model = cluster(digits, 10, recipe="published", n_init=2, random_state=0)
+    np.testing.assert_array_equal(model.labels_, fit_digits(digits, "authors").labels_)
+    default = cluster(digits, 10, n_init=2, random_state=0)
+    same = MKCDNM(10, kernel="auto", n_init=2, random_state=0).fit(digits)
+    np.testing.assert_array_equal(default.labels_, same.labels_)
+    with pytest.raises(InputError, match="recipe must be one of auto, published"):
+        cluster(digits, 10, recipe="secret")
+
+
+def test_kernels_that_are_ready_give_the_same_model():
+    views = make_views(60, 3, 2, noise=0.5, random_state=0)
+    straight = MKCDNM(3, random_state=0).fit(views)
+    model = MKCDNM(3, kernel="auto", random_state=0).fit(views)  # leaves nothing of its own
+    bank = KernelBank(views, KernelRecipe())
+    model.set_params(kernel="gaussian").fit_kernels(bank)
+    np.testing.assert_array_equal(model.labels_, straight.labels_)
+    assert set(vars(model)) == set(vars(straight))
+    assert model.verify(views).holds
+    for k, message in ((0, "at least 1, got 0"), (61, "61 is more than the 60 samples")):
+        with pytest.raises(InputError, match=message):
+            MKCDNM(k).fit_kernels(bank)
+
+
+def test_a_lower_threshold_keeps_no_more_directions(digits, solved):
+    lower = fit_digits(digits, "exact", threshold="k-1")
+    assert lower.threshold_ == 9
+    assert lower.objective_ < solved["exact"].objective_
+    number = fit_digits(digits, "exact", threshold=9.0)
+    np.testing.assert_array_equal(number.dimensions_, lower.dimensions_)
+
+
+def test_growing_the_spectrum_extends_the_proof():
+    """D = 2k is enough to be feasible, but a proof over the whole spectrum needs more."""
+    rng = np.random.default_rng(5)
+    spectra = planted_spectra(rng, 60, [40] * 3, shared=2, noise=1.0)
+    model = fit_kernels(kernels_with(spectra), 3, solver="exact")
+    assert model.certificate_.optimal
+    assert model.certificate_.whole_spectrum
+    assert model.objective_ == brute_force(overlap(spectra), 3, 3)[0][0]
+
+
+# ---------------------------------------------------------------- an answer, not a crash
+
+
+@every_solver
+def test_one_cluster(solver):
+    model = MKCDNM(1, solver=solver).fit([table(20, 3), table(20, 2, 1)])
+    np.testing.assert_array_equal(model.labels_, 0)
+
+
+@every_solver
+def test_one_view_is_kernel_k_means(solver):
+    model = MKCDNM(3, solver=solver, random_state=0).fit([table(30, 4)])
+    np.testing.assert_array_equal(model.dimensions_, [3])
+    assert model.certificate_.optimal
+    np.testing.assert_allclose(model.singular_values_, 1)
+    np.testing.assert_allclose(model.agreement_, 1)
+
+
+@every_solver
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+def test_as_many_clusters_as_samples(solver):
+    for n in (2, 3, 7):
+        model = MKCDNM(n, solver=solver, random_state=0).fit([table(n, 3), table(n, 4, 1)])
+        assert len(np.unique(model.labels_)) == n
+
+
+@every_solver
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.InfeasibleWarning")
+def test_duplicated_rows_share_a_label(solver):
+    X, Y = table(6, 3), table(6, 2, 1)
+    rows = np.repeat(np.arange(6), 5)
+    for k in (3, 6):
+        model = MKCDNM(k, solver=solver, random_state=0).fit([X[rows], Y[rows]])
+        labels = model.labels_.reshape(6, 5)
+        np.testing.assert_array_equal(labels, labels[:, :1] * np.ones(5, dtype=int))
+        assert len(np.unique(labels)) == k
+
+
+@every_solver
+@pytest.mark.parametrize("copies", [2, 5])
+def test_one_view_many_times_keeps_k_directions(solver, copies):
+    X = make_views(40, n_views=1, random_state=0).views[0]
+    model = MKCDNM(3, solver=solver, random_state=0).fit([X] * copies)
+    if solver != "paper":  # whose answer depends on its first penalty
+        np.testing.assert_array_equal(model.dimensions_, 3)
+    alone = MKCDNM(3, random_state=0).fit([X])
+    if solver != "paper":
+        gap = projector(model.embedding_) - projector(alone.embedding_)
+        np.testing.assert_allclose(gap, 0, atol=1e-9)
+    np.testing.assert_allclose(model.agreement_, 1)
+
+
+@every_solver
+def test_two_columns_for_four_clusters(solver):
+    """Rank two: no overlap of four is possible, and the answer says so."""
+    views = make_views(60, n_clusters=4, n_views=2, n_features=2, noise=0.2, random_state=0)
+    with pytest.warns(InfeasibleWarning, match="cannot reach an overlap of 4") as caught:
+        model = MKCDNM(4, kernel="linear", solver=solver, random_state=0).fit(views)
+    assert "view1-view2" in str(caught[0].message)
+    assert (model.dimensions_ <= 3).all()
+    assert (model.dimensions_ >= 2).all()
+    assert np.isfinite(model.embedding_).all()
+    assert len(np.unique(model.labels_)) == 4
+
+
+def test_too_few_directions_in_all_are_reported():
+    views = [table(40, 1), table(40, 1, 1)]
+    with pytest.warns(DegenerateWarning, match="span only"), pytest.warns(InfeasibleWarning):
+        model = MKCDNM(5, kernel="linear", normalize=False, random_state=0).fit(views)
+    assert np.count_nonzero(model.singular_values_) == 2
+    np.testing.assert_allclose(model.noise_.null + model.noise_.column, -1, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear", "cosine", "knn", "self-tuning"])
+def test_extreme_units_do_not_matter(kernel):
+    views = make_views(60, n_views=3, n_features=8, noise=0.7, random_state=2)
+    fits = []
+    for units in ((1, 1, 1), (1e-300, 1, 1e300), (1e-5, 1e-20, 1e9)):
+        scaled = [view * unit for view, unit in zip(views.views, units, strict=True)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InfeasibleWarning)
+            fits.append(MKCDNM(3, kernel=kernel, random_state=0).fit(scaled))
+    for fit in fits[1:]:
+        np.testing.assert_array_equal(fit.dimensions_, fits[0].dimensions_)
+        gap = projector(fit.embedding_) - projector(fits[0].embedding_)
+        np.testing.assert_allclose(gap, 0, atol=1e-6)
+
+
+def test_constant_columns_do_not_matter():
+    views = make_views(40, n_views=2, random_state=0)
+    padded = [np.column_stack([view, np.full(40, 7.0)]) for view in views.views]
+    first, second = (MKCDNM(3, random_state=0).fit(v) for v in (views, padded))
+    np.testing.assert_array_equal(first.dimensions_, second.dimensions_)
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+
+
+def test_sparse_and_dense_views_give_the_same_clusters():
+    rng = np.random.default_rng(0)
+    X = [rng.poisson(1.0, (50, 30)).astype(float) for _ in range(2)]
+    dense, sparse = (MKCDNM(3, random_state=0).fit(v) for v in (X, [sp.csr_array(x) for x in X]))
+    np.testing.assert_array_equal(dense.dimensions_, sparse.dimensions_)
+    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
+
+
+# ---------------------------------------------------------------- constraints out of reach
+
+
+@pytest.mark.parametrize(("name", "samples"), [("CCV", 900), ("ProteinFold", 400)])
+def test_kernels_of_rank_k_are_answered_with_a_warning(data_dir, name, samples):
+    views = read(data_dir / f"{name}.mat")
+    views = views[np.random.default_rng(0).permutation(len(views))[:samples]]
+    k = len(np.unique(views.labels))
+    rank = views.widths[0]
+    with pytest.warns(InfeasibleWarning) as caught:
+        model = MKCDNM(k, kernel="linear", n_init=1, random_state=0).fit(views)
+    message = str(caught[0].message)
+    assert f"overlap of {k}" in message
+    assert "-".join(views.names[:2]) in message or any(n in message for n in views.names)
+    assert (model.dimensions_ >= min(k, rank - 1)).all()
+    assert len(np.unique(model.labels_)) == k
+    assert metrics.nmi(views.labels, model.labels_) > 0.05
+    with pytest.raises(InfeasibleError, match=f"overlap of {k}"):
+        MKCDNM(k, kernel="linear", on_infeasible="raise").fit(views)
+
+
+@every_solver
+def test_an_unrelated_view_is_flagged_and_the_clean_ones_stay_near_k(solver):
+    rng = np.random.default_rng(0)
+    k, D = 4, 12
+    spectra = planted_spectra(rng, 700, [D] * 4, shared=k, noise=0.3, unrelated=[1])
+    kernels = dict(zip(["a", "stray", "b", "c"], kernels_with(spectra), strict=True))
+    with pytest.warns(InfeasibleWarning, match="stray") as caught:
+        model = fit_kernels(kernels, k, solver=solver, max_dimension=D)
+    message = str(caught[0].message)
+    assert "a-stray" in message
+    assert "3 of 6 pairs" in message or "6 of 6 pairs" in message
+    assert model.unrelated_views_ == ["stray"]
+    clean = model.dimensions_[[0, 2, 3]]
+    assert (clean >= k).all()
+    assert (clean <= k + 1).all()
+    assert abs(model.agreement_[0, 1]) < 0.1 < 0.5 < model.agreement_[0, 2]
+    shared = np.linalg.svd(np.hstack([spectra[p].vectors[:, :k] for p in (0, 2, 3)]))[0][:, :k]
+    captured = np.linalg.norm(model.embedding_.T @ shared) ** 2
+    assert captured > 0.95 * k  # the stray view has not pulled the consensus away
+    with pytest.raises(InfeasibleError, match="a-stray"):
+        fit_kernels(kernels, k, solver=solver, max_dimension=D, on_infeasible="raise")
+
+
+def test_feasible_views_are_neither_warned_about_nor_changed(digits, solved):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fit_digits(digits, "authors", on_infeasible="raise")
+    np.testing.assert_array_equal(model.dimensions_, solved["authors"].dimensions_)

@@ -1,0 +1,168 @@
+"""The identities of the dual noise on real data, with the n x n matrices only in this file."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.io
+
+from _support.optimality import assert_orthonormal
+from _support.planted import (
+    orthonormal,
+    partial_spectra,
+    planted_spectra,
+    projector,
+    random_spectra,
+)
+from mkclust.agreement.overlap import overlap
+from mkclust.data.datasets import load_mfeat
+from mkclust.data.views import MultiView
+from mkclust.dual_noise.consensus import coefficients, consensus
+from mkclust.dual_noise.noise import dual_noise, dual_noise_of
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.linalg.spectrum import Spectra, Spectrum
+
+
+def partition(views, k, d):
+    """Spectra of real kernels, some dimensions, and the consensus they give."""
+    spectra = Spectra(KernelBank(views, KernelRecipe()), views.names)
+    spectra.grow(max(d))
+    return list(spectra), consensus(spectra, d, k, overlap(spectra)).H
+
+
+def digits():
+    return (*partition(load_mfeat()[::8], 10, [12, 10, 17, 14, 25, 11]), [12, 10, 17, 14, 25, 11])
+
+
+def check_identities(spectra, H, d):
+    n, k = H.shape
+    P = H @ H.T
+    Q = np.eye(n) - P
+    noise = dual_noise(H, spectra, d)
+    for p, spectrum in enumerate(spectra):
+        U = spectrum.vectors[:, : d[p]]
+        E = U @ U.T - P
+        E_N, E_C = Q @ E @ Q, P @ E @ P
+        cross = E - E_N - E_C
+        assert noise.null[p] == pytest.approx(np.trace(E_N), abs=1e-10)
+        assert noise.column[p] == pytest.approx(np.trace(E_C), abs=1e-10)
+        assert noise.cross[p] == pytest.approx(np.linalg.norm(cross) ** 2, abs=1e-10)
+        assert np.linalg.norm(cross) > 0.1  # the paper's two parts do not add up to E
+        assert np.trace(cross) == pytest.approx(0, abs=1e-10)
+        assert noise.null[p] + noise.column[p] == pytest.approx(d[p] - k, abs=1e-10)
+        np.testing.assert_allclose(cross, P @ U @ U.T @ Q + Q @ U @ U.T @ P, atol=1e-10)
+        assert np.trace(E_N @ P) == pytest.approx(0, abs=1e-10)  # Lemma 1
+        assert np.trace(E_C @ P) == pytest.approx(np.trace(E_C), abs=1e-10)  # Lemma 2
+        assert np.linalg.eigvalsh(E_N)[0] > -1e-10  # Lemma 3
+        assert np.linalg.eigvalsh(E_C)[-1] < 1e-10
+
+
+def test_identities_on_handwritten_digits():
+    check_identities(*digits())
+
+
+def test_identities_on_bbcsport(data_dir):
+    stored = scipy.io.loadmat(data_dir / "bbcsport_2view.mat")["data"].ravel()
+    views = MultiView([view[::2] for view in map(lambda v: v.tocsr(), stored)])
+    d = [11, 9]
+    spectra, H = partition(views, 5, d)
+    check_identities(spectra, H, d)
+
+
+def test_a_view_equal_to_the_consensus_has_no_noise():
+    V = random_spectra(np.random.default_rng(0), 30, [4])[0]
+    noise = dual_noise(V.vectors @ orthonormal(np.random.default_rng(1), 4, 4), [V], [4])
+    for part in (noise.null, noise.column, noise.cross):
+        np.testing.assert_allclose(part, 0, atol=1e-13)
+
+
+def test_noise_of_a_view_outside_the_consensus_is_all_null_and_all_column():
+    V = orthonormal(np.random.default_rng(2), 30, 8)
+    noise = dual_noise(V[:, :3], [Spectrum(V[:, 3:], np.ones(5), True)], [5])
+    np.testing.assert_allclose(noise.null, 5)
+    np.testing.assert_allclose(noise.column, -3)
+    np.testing.assert_allclose(noise.cross, 0, atol=1e-13)
+
+
+def test_a_consensus_of_lower_rank_lacks_nothing_it_does_not_have():
+    """H* padded with zero columns: P has rank 2, so Tr(PEP) is |T|^2 - 2."""
+    V = random_spectra(np.random.default_rng(3), 20, [2])[0]
+    H = np.pad(V.vectors, ((0, 0), (0, 2)))
+    noise = dual_noise(H, [V], [2])
+    np.testing.assert_allclose(noise.column, 0, atol=1e-13)
+    np.testing.assert_allclose(noise.null, 0, atol=1e-13)
+
+
+def test_of_a_view_that_lacks_samples_over_those_it_has():
+    """The definition on the rows a view holds, with H* orthonormalised there."""
+    rng = np.random.default_rng(5)
+    present = rng.random((30, 3)) > 0.3
+    present[:8] = True
+    spectra = partial_spectra(rng, present, [6, 5, 7], size=6)
+    d, k = [4, 3, 6], 3
+    H = orthonormal(rng, 30, k)
+    noise = dual_noise(H, spectra, d)
+    for p, held in enumerate(present.T):
+        U = spectra[p].vectors[held, : d[p]]
+        assert_orthonormal(U)
+        P = projector(np.linalg.qr(H[held])[0])
+        Q = np.eye(len(P)) - P
+        E = projector(U) - P
+        assert noise.null[p] == pytest.approx(np.trace(Q @ E @ Q), abs=1e-10)
+        assert noise.column[p] == pytest.approx(np.trace(P @ E @ P), abs=1e-10)
+        cross = P @ E @ Q + Q @ E @ P
+        assert noise.cross[p] == pytest.approx(np.linalg.norm(cross) ** 2, abs=1e-10)
+
+
+def test_a_consensus_of_lower_rank_over_the_samples_a_view_has():
+    """Over the six samples of the second view, one of the two columns of H* is zero."""
+    present = np.ones((20, 2), dtype=bool)
+    present[6:, 1] = False
+    rng = np.random.default_rng(6)
+    spectra = partial_spectra(rng, present, [4, 4], size=4)
+    H = np.zeros((20, 2))
+    H[:6, 0], H[6:, 1] = 1 / np.sqrt(6), 1 / np.sqrt(14)
+    noise = dual_noise(H, spectra, [4, 4])
+    U = spectra[1].vectors
+    assert noise.column[1] == pytest.approx(np.sum((H[:, 0] @ U) ** 2) - 1, abs=1e-12)
+    assert noise.null[1] + noise.column[1] == pytest.approx(4 - 1)
+    assert noise.null[0] + noise.column[0] == pytest.approx(4 - 2)
+
+
+@pytest.mark.parametrize("d", [(4, 4, 4), (2, 6, 3), (6, 1, 5)])
+def test_the_overlaps_tell_the_noise_as_the_samples_do(d):
+    spectra = planted_spectra(np.random.default_rng(7), 40, [6] * 3, shared=3, noise=0.8)
+    found = overlap(spectra)
+    W = coefficients(d, 3, found).W
+    ours = dual_noise_of(W, d, found)
+    direct = dual_noise(consensus(spectra, d, 3, found).H, spectra, d)
+    for part in ("null", "column", "cross"):
+        assert getattr(ours, part).shape == (3,)
+        np.testing.assert_allclose(getattr(ours, part), getattr(direct, part), atol=1e-12)
+
+
+@pytest.mark.parametrize("wrong", [[2], [2, 2, 2]])
+def test_one_dimension_for_every_view_and_no_more(wrong):
+    rng = np.random.default_rng(8)
+    with pytest.raises(ValueError, match="zip"):
+        dual_noise(orthonormal(rng, 12, 2), random_spectra(rng, 12, [3, 3]), wrong)
+    present = np.ones((12, 2), dtype=bool)
+    with pytest.raises(ValueError, match="zip"):
+        dual_noise(orthonormal(rng, 12, 2), partial_spectra(rng, present, [3, 3], 3), wrong)
+
+
+def test_no_n_by_n_matrix_is_formed():
+    n, k, d = 20_000, 3, 4
+    rng = np.random.default_rng(4)
+    spectra = random_spectra(rng, n, [d, d])
+    H = orthonormal(rng, n, k)
+    found = overlap(spectra)
+    tracemalloc.start()
+    try:
+        dual_noise(H, spectra, [d, d])
+        consensus(spectra, [d, d], k, found)
+        overlap(spectra)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * n * (k + d)  # bytes; an n x n matrix of doubles has 3.2e9

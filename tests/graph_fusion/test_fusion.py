@@ -1,0 +1,309 @@
+"""The default without a knob, stage by stage: geometry, pooled graphs, weights, roll-off."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+from sklearn.neighbors import NearestNeighbors
+
+from mkclust import MKCDNM, MultiView, cluster, datasets, metrics
+from mkclust.agreement.redundancy import redundancy
+from mkclust.exceptions import InputError
+from mkclust.graph_fusion.diffusion_map import rolled_off
+from mkclust.graphs import neighbors as nearest_module
+from mkclust.graphs.affinity import counted_graph, neighbourhood, pooled_graph, weighed_graph
+from mkclust.graphs.metrics import COUNTS, Geometry, condensed, geometries, side_by_side
+from mkclust.graphs.operator import leading_of_graph
+
+
+def planted(n_views=3, n_noise_views=0, noise=1.0, n=150, k=3):
+    return datasets.make_views(
+        n, k, n_views, noise=noise, n_noise_views=n_noise_views, random_state=0
+    )
+
+
+def automatic(views: MultiView, k: int) -> MKCDNM:
+    return cluster(views, k, random_state=0)
+
+
+def accuracy(found: MKCDNM, classes: np.ndarray) -> float:
+    return metrics.accuracy(classes, found.labels_)
+
+
+def words(rng: np.random.Generator, n: int = 60) -> sp.csr_array:
+    return sp.csr_array(rng.poisson(0.05, (n, 80)))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+EVERY = slice(None)
+
+
+def squared(geometry: Geometry) -> np.ndarray:
+    inner = geometry.products(EVERY, EVERY)
+    return geometry.norms()[:, None] + geometry.norms() - 2 * inner
+
+
+class TestGeometry:
+    def test_side_by_side_adds_squared_distances_each_at_its_own_scale(self, rng):
+        parts = [Geometry("x", rng.standard_normal((20, f)) * size) for f, size in ((3, 1), (5, 9))]
+        joint = side_by_side(parts, [0.3, 0.7])
+        expected = sum(
+            w * squared(p) / squared(p).mean() for w, p in zip((0.3, 0.7), parts, strict=True)
+        )
+        assert squared(joint) == pytest.approx(expected)
+
+    @pytest.mark.parametrize("share", [0.05, 0.5])
+    def test_sparse_columns_beside_dense_ones_are_the_same_as_dense_ones(self, rng, share):
+        one, two = rng.standard_normal((20, 3)), rng.poisson(share, (20, 30)).astype(float)
+        both = [Geometry("x", one), Geometry("x", sp.csr_array(two))]
+        joint = side_by_side(both, [0.3, 0.7])
+        expected = side_by_side([both[0], Geometry("x", two)], [0.3, 0.7])
+        assert len(joint.parts) == 2 and len(expected.parts) == 1
+        assert squared(joint) == pytest.approx(squared(expected))
+
+    def test_inner_products_give_the_distances_of_their_points(self, rng):
+        X = rng.standard_normal((20, 4))
+        points, inner = Geometry("x", X), Geometry("x", X @ X.T, gram=True)
+        assert inner.spread() == pytest.approx(points.spread())
+        both = side_by_side([points, points], [1, 2]), side_by_side([inner, inner], [1, 2])
+        assert squared(both[0]) == pytest.approx(squared(both[1]))
+
+    def test_dense_and_sparse_counts_are_the_same(self, rng):
+        counts = words(rng)
+        both = geometries(counts.toarray(), "a"), geometries(counts, "a")
+        for dense, sparse in zip(*both, strict=True):
+            assert dense.name == sparse.name
+            assert squared(dense) == pytest.approx(squared(sparse))
+
+    def test_tf_idf_only_for_what_looks_like_counts(self, rng):
+        assert geometries(words(rng), "a")[2].name == COUNTS
+        for other in (-words(rng), rng.random((60, 80))):
+            first, _, third = geometries(other, "a")
+            assert third is first
+
+    def test_columns_of_zeros_change_nothing_not_even_for_new_rows(self, rng):
+        X, new = rng.standard_normal((30, 4)), rng.standard_normal((5, 4))
+        padded, new_padded = (np.insert(rows, 2, 0.0, axis=1) for rows in (X, new))
+        new_padded[:, 2] = 7.0
+        for plain, wide in zip(geometries(X, "a"), geometries(padded, "a"), strict=True):
+            assert np.array_equal(plain.points, wide.points)
+            assert np.array_equal(plain.of(new), wide.of(new_padded))
+
+    @pytest.mark.parametrize("f", [39, 40, 60])
+    def test_more_columns_than_samples_become_inner_products(self, rng, f):
+        parts = geometries(rng.standard_normal((40, f)), "a")
+        short = condensed(parts)
+        assert [part.gram for part in short] == [f >= 40] * 3
+        assert short[2] is short[0] and [part.angular for part in short] == [False, True, False]
+        for part, other in zip(parts, short, strict=True):
+            assert squared(other) == pytest.approx(squared(part))
+
+    @pytest.mark.parametrize("kernel", [False, True])
+    def test_a_constant_view_is_named(self, kernel):
+        with pytest.raises(InputError, match="'flat' is constant"):
+            geometries(np.ones((9, 9)), "flat", kernel)
+
+
+class TestPooled:
+    @pytest.mark.parametrize("kind", ["points", "sparse", "inner products"])
+    @pytest.mark.parametrize("side", [100, 30, 1])
+    def test_neighbours_are_those_of_scikit_learn(self, rng, kind, side, monkeypatch):
+        monkeypatch.setattr(nearest_module, "WHOLE", side)
+        monkeypatch.setattr(nearest_module, "TILE", side)
+        X = rng.standard_normal((70, 4))
+        points = {"points": X, "sparse": sp.csr_array(X), "inner products": X @ X.T}[kind]
+        near = neighbourhood(Geometry("x", points, gram=kind == "inner products"), 6)
+        distance, place = NearestNeighbors(n_neighbors=6).fit(X).kneighbors()
+        assert np.array_equal(near.places, place)
+        assert np.sqrt(near.squared) == pytest.approx(distance)
+
+    @pytest.mark.parametrize("make", [counted_graph, weighed_graph])
+    def test_graphs_are_symmetric_and_bounded(self, rng, make):
+        graph = make(neighbourhood(Geometry("x", rng.standard_normal((80, 5))), 30), 5)
+        dense = graph.toarray()
+        assert dense == pytest.approx(dense.T)
+        assert (dense.diagonal() == 0).all()
+        values = np.linalg.eigvalsh(dense)
+        assert values[-1] == pytest.approx(1.0)
+        assert values[0] > -1 - 1e-9
+
+    def test_a_row_without_words_has_no_neighbours(self, rng):
+        counts = words(rng).toarray()
+        counts[3] = 0
+        _, directions, tf_idf = geometries(counts, "a")
+        for geometry in (directions, tf_idf):
+            assert pooled_graph([geometry], 5).toarray()[3].max() == 0
+
+    def test_a_geometry_twice_counts_twice(self, rng):
+        one, two = (Geometry("x", rng.standard_normal((40, 3))) for _ in range(2))
+        copy = Geometry("x", one.points)
+        expected = pooled_graph([one, two, copy], 5).toarray()
+        assert pooled_graph([one, two, one], 5).toarray() == pytest.approx(expected)
+
+    def test_equal_samples_are_neighbours_without_a_scale(self):
+        X = np.repeat(np.eye(3), 8, axis=0)
+        graph = pooled_graph([Geometry("x", X)], 5).toarray()
+        assert np.isfinite(graph).all()
+        assert graph[:8, 8:].max() < graph[0, 1:8].max() / 5
+
+
+class TestRedundancy:
+    def found(self, parts, held=None):
+        n = 40
+        held = [np.ones(n, dtype=bool)] * len(parts) if held is None else held
+        graphs = [sp.csr_array(sp.eye_array(n, k=i + 1)) for i in range(len(parts))]
+        return redundancy(graphs, [Geometry("x", X) for X in parts], held)
+
+    def test_it_is_the_squared_correlation_of_squared_distances(self, rng):
+        X, Y = rng.standard_normal((40, 2)), rng.standard_normal((40, 2))
+        Y[:, 0] = X[:, 0]
+        expected = np.corrcoef(pdist(X, "sqeuclidean"), pdist(Y, "sqeuclidean"))[0, 1] ** 2
+        assert 0.1 < expected < 0.9
+        assert self.found([X, Y])[0, 1] == pytest.approx(expected)
+        assert self.found([sp.csr_array(X), Y])[0, 1] == pytest.approx(expected)
+
+    def test_only_samples_that_both_have_are_compared(self, rng):
+        X = rng.standard_normal((40, 2))
+        held = np.ones((2, 40), dtype=bool)
+        held[0, :10] = held[1, 30:] = False
+        assert self.found([X[held[0]], X[held[1]]], held)[0, 1] == pytest.approx(1.0)
+        held[0, :30] = False
+        assert self.found([X[held[0]], X[held[1]]], held)[0, 1] == 0
+
+    def test_views_with_opposite_distances_or_none_say_different_things(self):
+        X = np.zeros((40, 1))
+        assert self.found([X, X])[0, 1] == 0
+        ends, middle = np.zeros((40, 1)), np.zeros((40, 1))
+        ends[:20], middle[10:30] = 1, 1
+        assert self.found([ends, middle])[0, 1] < 0.01
+
+    def test_edges_alone_suffice(self, rng):
+        graph = sp.csr_array(sp.eye_array(40, k=1))
+        parts = [Geometry("x", rng.standard_normal((40, 2))) for _ in range(2)]
+        same = redundancy([graph, graph], parts, [np.ones(40, dtype=bool)] * 2)
+        assert same == pytest.approx(np.ones((2, 2)))
+
+    def test_many_samples_are_sampled_evenly(self, rng):
+        X = rng.standard_normal((3000, 2))
+        parts = [Geometry("x", X), Geometry("x", X + 0.1 * rng.standard_normal(X.shape))]
+        graphs = [sp.csr_array(sp.eye_array(3000, k=i)) for i in (1, 2)]
+        found = redundancy(graphs, parts, [np.ones(3000, dtype=bool)] * 2)[0, 1]
+        everywhere = np.corrcoef([pdist(part.points, "sqeuclidean") for part in parts])[0, 1] ** 2
+        assert found == pytest.approx(everywhere, abs=0.01)
+
+
+class TestRollOff:
+    def test_lengths_are_how_much_the_graph_supports_a_direction(self, rng):
+        graph = pooled_graph([Geometry("x", rng.standard_normal((80, 3)))], 5)
+        found = rolled_off(graph, 9)
+        support = np.einsum("ij,ij->j", found.H, graph @ found.H)
+        assert found.lengths == pytest.approx((support / support[0]) ** 2)
+        assert (np.diff(found.lengths) <= 1e-12).all()
+
+    def test_lanczos_agrees_with_the_direct_solver(self, rng):
+        centres = 6 * np.repeat(np.eye(4), 300, axis=0)
+        X = centres + rng.standard_normal((1200, 4))
+        graph = pooled_graph([Geometry("x", X)], 10)
+        values, vectors = leading_of_graph(graph, 4)
+        direct = np.linalg.eigvalsh(graph.toarray())[::-1][:4]
+        assert values == pytest.approx(direct, abs=1e-6)
+        assert graph @ vectors == pytest.approx(vectors * values, abs=1e-4)
+
+
+class TestFusion:
+    def test_planted_clusters_are_found_and_noise_is_left_out(self):
+        views = planted(n_noise_views=2)
+        found = automatic(views, 3)
+        assert accuracy(found, views.labels) == 1.0
+        assert found.weights_[3:].tolist() == [0.0, 0.0]
+        assert "left out, no other view confirms it" in found.fusion_.in_words()[4]
+
+    def test_a_view_with_clusters_of_its_own_is_left_out(self, rng):
+        views = planted(n_views=2)
+        own = 9 * np.eye(3)[rng.integers(0, 3, len(views))] + rng.standard_normal((len(views), 3))
+        found = automatic(MultiView([*views.views, own]), 3)
+        assert found.weights_[2] == 0
+        assert accuracy(found, views.labels) == 1.0
+
+    def test_copies_of_a_view_share_its_vote(self):
+        one, two, three = planted(noise=2.0).views
+        once = automatic(MultiView([one, two, three]), 3)
+        thrice = automatic(MultiView([one, two, three, one.copy(), one.copy()]), 3)
+        counted = thrice.weights_[[0, 3, 4]]
+        assert counted == pytest.approx(counted.mean())
+        assert once.weights_[0] < counted.sum() < 1.1 * once.weights_[0]
+        assert "shares its vote with view4, view5" in thrice.fusion_.in_words()[1]
+
+    def test_copies_with_some_noise_share_it_too(self, rng):
+        """Close samples have other neighbours in them, but much the same distances."""
+        views = planted(noise=1.0, n=600)
+        narrow = views.views[0][:, :3]
+        once = automatic(MultiView([narrow, *views.views[1:]]), 3)
+        noise = 0.1 * narrow.std(axis=0) * rng.standard_normal((2, *narrow.shape))
+        thrice = automatic(MultiView([narrow, *views.views[1:], *(narrow + noise)]), 3)
+        assert thrice.weights_[[0, 3, 4]].sum() < 1.1 * once.weights_[0]
+        assert "shares its vote with view4, view5" in thrice.fusion_.in_words()[1]
+
+    def test_all_views_three_times_change_nothing(self):
+        views = planted(noise=2.0)
+        once = automatic(views, 3)
+        thrice = automatic(MultiView([view.copy() for view in views.views * 3]), 3)
+        inner = [unit @ unit.T for unit in (once.embedding_, thrice.embedding_)]
+        assert inner[0] == pytest.approx(inner[1], abs=1e-8)
+
+    def test_units_and_order_of_rows_do_not_matter(self, rng):
+        views = planted(noise=1.5)
+        order = rng.permutation(len(views))
+        other = MultiView([view[order] * 1000 for view in views.views])
+        first, second = automatic(views, 3), automatic(other, 3)
+        assert first.weights_ == pytest.approx(second.weights_)
+        inner = first.embedding_ @ first.embedding_.T
+        assert inner[np.ix_(order, order)] == pytest.approx(
+            second.embedding_ @ second.embedding_.T, abs=1e-8
+        )
+
+    def test_the_same_input_gives_the_same_bits(self):
+        views = planted(n=950, noise=2.0)
+        assert np.array_equal(automatic(views, 3).embedding_, automatic(views, 3).embedding_)
+
+    def test_kernels(self):
+        views = planted(n_noise_views=1)
+        kernels = MultiView([view @ view.T for view in views.views], kernels=True)
+        found = automatic(kernels, 3)
+        assert found.fusion_.families[0] == ("kernel distances", "kernel angles")
+        assert accuracy(found, views.labels) == 1.0
+        assert found.weights_[3] == 0
+
+    def test_one_view_and_views_without_anything_in_common(self, rng):
+        views = planted()
+        alone = automatic(MultiView([views.views[0]]), 3)
+        assert alone.fusion_.in_words()[1] == "view1: weight 1.00, the only view"
+        assert accuracy(alone, views.labels) == 1.0
+        strangers = automatic(MultiView([rng.standard_normal((150, 4)) for _ in range(2)]), 3)
+        assert strangers.weights_ == pytest.approx([0.5, 0.5], rel=0.05)
+        assert strangers.fusion_.in_words()[-2].startswith("no two views agree beyond chance")
+
+    @pytest.mark.parametrize("kernels", [False, True])
+    def test_samples_that_some_views_lack(self, rng, kernels):
+        views = planted()
+        present = rng.random((150, 3)) > 0.2
+        present[~present.any(axis=1), 0] = True
+        given = [view @ view.T if kernels else view for view in views.views]
+        found = automatic(MultiView(given, kernels=kernels, present=present), 3)
+        assert accuracy(found, views.labels) > 0.97
+
+    def test_hardly_any_samples(self, rng):
+        found = automatic(MultiView([rng.standard_normal((3, 2)) for _ in range(2)]), 2)
+        assert np.isfinite(found.embedding_).all()
+        assert sorted(np.bincount(found.labels_)) == [1, 2]
+
+    @pytest.mark.parametrize("n", [2, 5, 12])
+    def test_as_many_clusters_as_samples(self, rng, n):
+        found = automatic(MultiView([rng.standard_normal((n, 3)) for _ in range(2)]), n)
+        assert sorted(found.labels_) == list(range(n))

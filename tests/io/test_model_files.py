@@ -1,0 +1,311 @@
+"""Models in files: everything comes back, nothing is unpickled, and damage is said to be damage."""
+
+import json
+import zipfile
+from io import StringIO
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from rich.console import Console
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import laplacian_kernel
+
+import mkclust
+from _support.fits import fit
+from mkclust import METHODS, MKCDNM, MultiView
+from mkclust.cli.results import as_dict
+from mkclust.cli.summary import summary
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import FileFormatError, InputError
+from mkclust.io import Limits
+
+pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+
+
+@pytest.fixture(scope="module")
+def views():
+    return make_views(60, n_clusters=3, n_views=3, noise=0.8, random_state=0)
+
+
+@pytest.fixture
+def saved(views, tmp_path):
+    return fit(views).save(tmp_path / "model.npz")
+
+
+def members(path):
+    with np.load(path, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+def rewritten(path, change):
+    """The same file with its document changed."""
+    arrays = members(path)
+    document = json.loads(bytes(arrays.pop("document")))
+    change(document)
+    text = np.frombuffer(json.dumps(document).encode(), dtype=np.uint8)
+    np.savez(path, document=text, **arrays)
+    return path
+
+
+def first_map(document):
+    return document["fitted"]["_projection"]["Projection"]["maps"]["tuple"][0]["ViewMap"]
+
+
+# ---------------------------------------------------------------- what comes back
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_comes_back_as_it_was(name, views, tmp_path):
+    model = METHODS[name](3, random_state=0).fit(views)
+    again = mkclust.load(model.save(tmp_path / "model.npz"))
+    assert type(again) is type(model)
+    assert again.get_params() == model.get_params()
+    assert as_dict(again, views) == as_dict(model, views)
+    for attribute in ("labels_", "embedding_", "graph_", "cluster_centers_"):
+        if hasattr(model, attribute):
+            np.testing.assert_array_equal(getattr(again, attribute), getattr(model, attribute))
+    assert set(vars(again)) == set(vars(model))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"kernel": "knn"},
+        {"kernel": ["rbf", "self-tuning", "polynomial"]},
+        {"kernel": {"view1": "linear", "view2": "cosine", "view3": "gaussian"}},
+        {"center": False, "normalize": False, "solver": "exact"},
+        {"approximation": "nystroem", "n_components": 30},
+        {"approximation": "nystroem", "kernel": "polynomial", "n_components": 30},
+        {"approximation": "fourier", "n_components": 30},
+        {"kernel": "rbf", "kernel_params": {"gamma": 0.1}},
+    ],
+    ids=str,
+)
+def test_a_loaded_model_predicts_the_same_bits(settings, views, tmp_path):
+    model = fit(views[:40], **settings)
+    again = mkclust.load(model.save(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(again.transform(views), model.transform(views))
+    np.testing.assert_array_equal(again.predict(views), model.predict(views))
+
+
+def test_sparse_views_kernels_and_tables_come_back(views, tmp_path):
+    path = tmp_path / "model.npz"
+    sparse = MultiView([sp.csr_array(np.where(view > 0, view, 0)) for view in views.views])
+    model = fit(sparse[:40])
+    again = mkclust.load(model.save(path))
+    np.testing.assert_array_equal(again.transform(sparse), model.transform(sparse))
+    kernels = np.stack([view @ view.T for view in views.views])
+    model = fit(kernels, kernel="precomputed", normalize=False)
+    again = mkclust.load(model.save(path))
+    np.testing.assert_array_equal(again.predict(kernels[:, :7]), model.predict(kernels[:, :7]))
+    table = np.hstack(views.views)
+    columns = {"first": slice(0, 10), "second": [10, 11, 12, 13]}
+    model = fit(table, columns=columns)
+    again = mkclust.load(model.save(path))
+    assert again.columns == columns
+    np.testing.assert_array_equal(again.predict(table), model.labels_)
+
+
+def test_incomplete_samples_come_back(views, tmp_path):
+    present = np.random.default_rng(0).random((60, 3)) > 0.2
+    present[~present.any(axis=1)] = True
+    gaps = MultiView(list(views.views), present=present)
+    model = fit(gaps)
+    again = mkclust.load(model.save(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(again.predict(gaps), model.labels_)
+    np.testing.assert_array_equal(again.presence_, present)
+
+
+def test_page_and_tables_are_those_of_the_model_that_was_saved(views, tmp_path):
+    model = fit(views)
+    again = mkclust.load(model.save(tmp_path / "model.npz"))
+    pages = [m.report(tmp_path / f"{i}.html", views) for i, m in enumerate((model, again))]
+    assert pages[0].read_text() == pages[1].read_text()
+    shown = []
+    for m in (model, again):
+        console = Console(width=100, file=StringIO())
+        console.print(summary(m, views, 1.0))
+        shown.append(console.file.getvalue())
+    assert "view1" in shown[0]
+    assert shown[0] == shown[1]
+    assert str(again.certificate_) == str(model.certificate_)
+    assert again.history_ == model.history_
+
+
+def test_a_loaded_model_can_be_fitted_and_saved_again(views, saved, tmp_path):
+    model = mkclust.load(saved)
+    again = mkclust.load(model.save(tmp_path / "second.npz"))
+    np.testing.assert_array_equal(again.fit(views).labels_, model.labels_)
+
+
+def test_the_file_is_written_whole_or_not_at_all(views, tmp_path):
+    path = tmp_path / "model.npz"
+    fit(views).save(path)
+    before = path.read_bytes()
+    with pytest.raises(InputError, match="function laplacian_kernel"):
+        fit(views, kernel=laplacian_kernel).save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+def test_what_cannot_be_saved_is_named(views, tmp_path):
+    path = tmp_path / "model.npz"
+    kernels = {"view1": "linear", "view2": laplacian_kernel, "view3": "linear"}
+    with pytest.raises(InputError, match=r"kernel\['view2'\] is the function laplacian_kernel"):
+        fit(views, kernel=kernels).save(path)
+    model = MKCDNM(3, random_state=np.random.RandomState(0)).fit(views)
+    with pytest.raises(InputError, match=r"set_params\(random_state=None\)"):
+        model.save(path)
+    model.set_params(random_state=None).save(path)
+    np.testing.assert_array_equal(mkclust.load(path).labels_, model.labels_)
+    with pytest.raises(NotFittedError):
+        MKCDNM(3).save(path)
+
+
+def test_where_a_run_kept_its_passes_is_no_part_of_the_model(views, tmp_path):
+    model = fit(views, approximation="nystroem", n_components=30, work=tmp_path / "work")
+    path = model.save(tmp_path / "model.npz")
+    assert mkclust.load(path).work is None
+    rewritten(path, lambda document: document["parameters"].update(dask="tcp://elsewhere:1"))
+    assert mkclust.load(path).dask is None
+
+
+def test_a_newer_schema_is_refused_with_both_versions(saved):
+    rewritten(saved, lambda document: document.update(schema=2, version="9.9"))
+    with pytest.raises(FileFormatError, match=r"schema 2.*'9.9'.*reads schema 1"):
+        mkclust.load(saved)
+
+
+def test_other_archives_are_no_models(tmp_path):
+    path = tmp_path / "views.npz"
+    np.savez(path, X1=np.ones((4, 2)))
+    with pytest.raises(FileFormatError, match="not a saved model"):
+        mkclust.load(path)
+    np.savez(path, document=np.frombuffer(b'{"format": "x"}', dtype=np.uint8))
+    with pytest.raises(FileFormatError, match="not a saved model"):
+        mkclust.load(path)
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        mkclust.load(tmp_path / "absent.npz")
+    path.write_text("nothing of the kind")
+    with pytest.raises(FileFormatError, match=r"views\.npz"):
+        mkclust.load(path)
+
+
+def test_nothing_is_unpickled(saved):
+    arrays = members(saved)
+    np.savez(saved, **arrays, odd=np.array([print], dtype=object))
+    with pytest.raises(FileFormatError, match="Python objects"):
+        mkclust.load(saved)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["fitted"].update(predict=1),
+        lambda d: d["fitted"].update(__class__=1),
+        lambda d: d["fitted"].update({"not a name": 1}),
+        lambda d: d["fitted"].update(labels_={"eval": "1"}),
+        lambda d: d["fitted"].update(labels_={"array": "array99"}),
+        lambda d: d["fitted"].update(labels_=[1, 2]),
+        lambda d: d["fitted"].update(noise_={"Noise": {"null": 1}}),
+        lambda d: d["fitted"].update(noise_={"Popen": {"args": "true"}}),
+        lambda d: d["fitted"].update(_projection=None) or d["fitted"].pop("labels_"),
+        lambda d: d["fitted"].update(_projection=3),
+        lambda d: first_map(d).update(kernel="os.system"),
+        lambda d: first_map(d).update(view=None),
+        lambda d: first_map(d).update(width=7),
+        lambda d: d["parameters"].update(nonsense=1),
+        lambda d: d.update(method="os.system"),
+        lambda d: d.pop("parameters"),
+    ],
+)
+def test_damaged_and_hostile_documents_are_refused(change, saved):
+    with pytest.raises(FileFormatError, match=r"model\.npz"):
+        mkclust.load(rewritten(saved, change))
+
+
+def test_parts_that_do_not_fit_each_other_are_refused(saved):
+    arrays = members(saved)
+    for name, array in arrays.items():
+        if array.shape == (60, 3):  # the embedding, or a map
+            arrays[name] = array[:50]
+    np.savez(saved, **arrays)
+    with pytest.raises(FileFormatError, match="damaged"):
+        mkclust.load(saved)
+
+
+def test_sizes_are_checked_before_memory_is_taken(saved, tmp_path):
+    with pytest.raises(FileFormatError, match="over the limit"):
+        mkclust.load(saved, limits=Limits(max_bytes=1000))
+    bomb = tmp_path / "bomb.npz"
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000,), }\n"
+    with zipfile.ZipFile(saved) as good, zipfile.ZipFile(bomb, "w") as bad:
+        bad.writestr("document.npy", good.read("document.npy"))
+        start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+        bad.writestr("array0.npy", start + header)
+    with pytest.raises(FileFormatError, match="claims shape"):
+        mkclust.load(bomb)
+
+
+def test_a_file_cut_short_anywhere_is_refused(saved):
+    whole = saved.read_bytes()
+    for share in (0.0, 0.1, 0.5, 0.9, 0.999):
+        saved.write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(FileFormatError, match=r"model\.npz"):
+            mkclust.load(saved)
+
+
+def test_deeply_nested_documents_are_refused(saved):
+    arrays = members(saved)
+    text = b'{"format": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    arrays["document"] = np.frombuffer(text, dtype=np.uint8)
+    np.savez(saved, **arrays)
+    with pytest.raises(FileFormatError, match=r"model\.npz"):
+        mkclust.load(saved)
+
+
+# ---------------------------------------------------------------- command line
+
+
+def test_a_saved_model_predicts_on_the_command_line(run, views, tmp_path):
+    for name, rows in (("earlier", slice(0, 40)), ("today", slice(40, 60))):
+        np.savez(f"{name}.npz", **dict(zip(views.names, views[rows].views, strict=True)))
+    settings = ("-k", "3", "--quiet", "--no-report", "--save", "model.npz")
+    assert run("cluster", "earlier.npz", *settings)[0] == 0
+    code, out, _ = run("predict", "model.npz", "today.npz", "-o", "out")
+    assert (code, "20 samples placed in 3 clusters" in out) == (0, True)
+    model = mkclust.load("model.npz")
+    written = np.genfromtxt("out/labels.csv", delimiter=",", skip_header=1, dtype=int)
+    np.testing.assert_array_equal(written[:, 1], model.predict(views[40:]))
+    np.testing.assert_array_equal(
+        members("out/embedding.npz")["embedding"], model.transform(views[40:])
+    )
+
+
+def test_other_data_are_refused_on_the_command_line(run, views, saved):
+    np.savez("names.npz", X1=np.ones((4, 10)), X2=np.ones((4, 10)))
+    narrow = {name: view[:, :7] for name, view in zip(views.names, views.views, strict=True)}
+    np.savez("widths.npz", **narrow)
+    for arguments, complaint in (
+        ((saved, "names.npz"), "fitted on the views view1, view2, view3, but got X1, X2"),
+        ((saved, "widths.npz"), "'view1' has 7 columns, but was fitted on 10"),
+        (("names.npz", "names.npz"), "names.npz: not a saved model"),
+        ((METHODS["akkm"](3).fit(views).save("akkm.npz"), "widths.npz"), "were not fitted"),
+    ):
+        code, _, err = run("predict", *arguments)
+        assert code == 2
+        assert complaint in err
+
+
+def test_a_place_that_cannot_be_written_is_noticed_before_the_work(run, views, tmp_path):
+    np.savez("views.npz", **dict(zip(views.names, views.views, strict=True)))
+    (tmp_path / "file").write_text("")
+    code, _, err = run("cluster", "views.npz", "-k", "3", "--save", "file/model.npz")
+    assert code == 2
+    assert "cannot be written" in err
+    assert not (tmp_path / "mkclust-out" / "labels.csv").exists()

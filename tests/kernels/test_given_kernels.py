@@ -1,0 +1,222 @@
+"""Kernels that are given, or made by a function: what is taken and what refused, none changed."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from _support.banks import bank, centred_and_normalised, every_kernel, random_kernel
+from _support.fits import table
+from mkclust.data.views import MultiView
+from mkclust.exceptions import InputError
+from mkclust.graphs.dense import neighbour_graph
+from mkclust.kernels.bank import KernelBank, KernelRecipe, gaussian
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_given_kernels_are_copied_not_changed(center, normalize):
+    K = random_kernel()
+    before = K.copy()
+    frozen = K.copy()
+    frozen.flags.writeable = False
+    for given in (K, frozen, np.asfortranarray(K)):
+        views = MultiView([given], kernels=True)
+        bank(views, "precomputed", kernels=True, center=center, normalize=normalize)[0][:] = 0
+        np.testing.assert_array_equal(given, before)
+
+
+def test_what_a_callable_returns_is_not_changed():
+    """It may be kept for the next fit, read-only, or the view itself."""
+    X, K = table(30, 12), random_kernel()
+    before = K.copy()
+    bank([X], lambda view: K)[0]
+    np.testing.assert_array_equal(K, before)
+    bank([K], lambda view: view)[0]
+    np.testing.assert_array_equal(K, before)
+    K.flags.writeable = False
+    assert np.isfinite(bank([X], lambda view: K)[0]).all()
+
+
+@every_kernel
+def test_views_are_not_changed(name):
+    X = table()
+    X.flags.writeable = False
+    S = sp.csr_array(X)
+    S.data.flags.writeable = False
+    before = X.copy()
+    for view in (X, S):
+        bank([view], name)[0]
+    np.testing.assert_array_equal(X, before)
+    np.testing.assert_array_equal(S.toarray(), before)
+
+
+def test_a_callable_gives_what_the_recipe_of_that_name_gives():
+    X = table()
+    np.testing.assert_allclose(bank([X], gaussian)[0], bank([X])[0], atol=1e-12)
+
+
+def test_kernels_by_name_position_and_slice():
+    X, Y = table(seed=1), table(seed=2)
+    by_name = bank({"x": X, "y": Y}, {"y": "cosine", "x": "linear"})
+    by_position = bank([X, Y], ["linear", "cosine"])
+    assert len(by_name) == 2
+    for p, (K, L) in enumerate(zip(by_name, by_position, strict=True)):
+        np.testing.assert_array_equal(K, L)
+        np.testing.assert_array_equal(K, by_name[p])
+    np.testing.assert_array_equal(by_name[-1], by_name[1])
+    assert len(by_name[0:2]) == 2
+    with pytest.raises(IndexError):
+        by_name[2]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        ("sigmoid", "unknown kernel 'sigmoid'.*gaussian"),
+        (None, "unknown kernel None"),
+        (3, "unknown kernel 3"),
+        (np.eye(2), "unknown kernel"),
+        (["linear"], "1 kernels? given"),
+        (["linear", "cosine", "knn"], "3 kernels given"),
+        ({"view1": "linear"}, "view2"),
+        ({"view1": "linear", "view2": "knn", "veiw3": "knn"}, "veiw3"),
+        (["linear", "nonsense"], "nonsense"),
+    ],
+)
+def test_an_unknown_or_missing_kernel_is_named(kernel, message):
+    with pytest.raises(InputError, match=message):
+        bank([table(), table()], kernel)
+
+
+@pytest.mark.parametrize(
+    ("returned", "message"),
+    [
+        (lambda X: None, "40 x 40"),
+        (lambda X: X, "40 x 40"),
+        (lambda X: np.zeros(40), "40 x 40"),
+        (lambda X: np.full((40, 40), "a"), "real numbers"),
+        (lambda X: X @ X.T * 1j, "real numbers"),
+        (lambda X: np.full((40, 40), np.nan), "1600 entries.*not finite.*0, 0"),
+        (lambda X: np.triu(X @ X.T), "not symmetric"),
+        (lambda X: -X @ X.T, "indefinite"),
+        (lambda X: np.ones((40, 40)), "constant"),
+    ],
+)
+def test_a_callable_that_returns_nonsense_is_told_so(returned, message):
+    with pytest.raises(InputError, match=message) as caught:
+        bank({"speech": table()}, returned)[0]
+    assert "speech" in str(caught.value)
+
+
+def test_parameters_that_do_not_fit_are_told_so():
+    for kernel, params in (("linear", {"gamma": 1}), ("rbf", {"gamma": -1})):
+        recipe = KernelRecipe(kernel, params)
+        with pytest.raises(InputError, match="gamma"):
+            KernelBank(MultiView([table()]), recipe)[0]
+
+
+@pytest.mark.parametrize(
+    "params", [{"coef0": -5.0}, {"degree": 2.5}, {"degree": 0}, {"gamma": -1.0}]
+)
+def test_a_polynomial_that_is_no_kernel_is_refused(params):
+    """Such a matrix has negative eigenvalues: it must not pass as positive semi-definite."""
+    with pytest.raises(InputError):
+        KernelBank(MultiView([table()]), KernelRecipe("polynomial", params))[0]
+
+
+@pytest.mark.parametrize("n_neighbors", [0, -1, 2.5, "a"])
+def test_numbers_of_neighbours_are_checked(n_neighbors):
+    for name in ("knn", "self-tuning"):
+        with pytest.raises(InputError, match="neighbours"):
+            KernelBank(MultiView([table()]), KernelRecipe(name, {"n_neighbors": n_neighbors}))[0]
+
+
+def test_more_neighbours_than_samples_are_all_samples():
+    X = table(6, 2)
+    np.testing.assert_allclose(neighbour_graph(X, 50), neighbour_graph(X, 5))
+
+
+@every_kernel
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_constant_view_is_refused_by_name(name, form):
+    views = {"good": table(), "flat": form(np.full((40, 3), 2.5))}
+    with pytest.raises(InputError, match=r"'flat'.*constant"):
+        bank(views, {"good": "linear", "flat": name} if name != "rbf" else name)[1]
+
+
+def test_a_zero_kernel_is_refused_even_uncentred():
+    zero = np.zeros((10, 10))
+    for normalize in (True, False):
+        with pytest.raises(InputError, match="view1"):
+            bank([zero], "precomputed", kernels=True, center=False, normalize=normalize)[0]
+
+
+def test_an_asymmetric_kernel_is_refused_with_the_place():
+    K = random_kernel()
+    K[4, 9] += 0.5
+    with pytest.raises(InputError, match=r"'view1' is not symmetric.*\((4, 9|9, 4)\)"):
+        bank([K], "precomputed", kernels=True)[0]
+
+
+def test_asymmetry_within_rounding_is_evened_out():
+    K = random_kernel()
+    noisy = K * (1 + 1e-13 * np.random.default_rng(0).standard_normal(K.shape))
+    found = bank([noisy], "precomputed", kernels=True)[0]
+    np.testing.assert_array_equal(found, found.T)
+    np.testing.assert_allclose(found, bank([K], "precomputed", kernels=True)[0], atol=1e-9)
+
+
+def test_single_precision_kernels_are_judged_by_their_own_rounding():
+    X = table(200, 5).astype(np.float32)
+    correlations = np.corrcoef(X, dtype=np.float32)
+    for K in (X @ X.T, correlations):
+        assert K.dtype == np.float32
+        expected = centred_and_normalised(K.astype(float))
+        found = bank([K], "precomputed", kernels=True)[0]
+        assert found.dtype == np.float64
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def indefinite_kernel():
+    V = np.linalg.qr(table(20, 20))[0]
+    return (V * np.linspace(3, -1, 20)) @ V.T
+
+
+def test_an_indefinite_kernel_is_refused_shifted_or_used_as_asked():
+    K = indefinite_kernel()
+    K = (K + K.T) / 2
+    J = np.eye(20) - 1 / 20
+    lowest = np.linalg.eigvalsh(J @ K @ J)[0]
+    with pytest.raises(InputError, match=rf"'view1' is indefinite.*{lowest:.3g}.*shift.*ignore"):
+        bank([K], "precomputed", kernels=True)[0]
+    shifted = bank([K], "precomputed", kernels=True, indefinite="shift", normalize=False)[0]
+    assert abs(np.linalg.eigvalsh(shifted)[:2].min()) < 1e-10
+    # A multiple of the identity moves no eigenvector.
+    commutator = shifted @ (J @ K @ J) - (J @ K @ J) @ shifted
+    np.testing.assert_allclose(commutator, 0, atol=1e-10)
+    ignored = bank([K], "precomputed", kernels=True, indefinite="ignore", normalize=False)[0]
+    np.testing.assert_allclose(ignored, J @ K @ J, atol=1e-12)
+
+
+def test_a_graph_with_an_empty_diagonal_can_be_shifted():
+    """A ring of twelve: every row sums to two, the diagonal is zero, the kernel not constant."""
+    ring = np.roll(np.eye(12), 1, axis=0)
+    ring = ring + ring.T
+    with pytest.raises(InputError, match="indefinite"):
+        bank([ring], "precomputed", kernels=True)[0]
+    shifted = bank([ring], "precomputed", kernels=True, indefinite="shift")[0]
+    assert np.linalg.eigvalsh(shifted)[0] > -1e-12
+
+
+def test_negative_eigenvalues_within_rounding_pass():
+    K = random_kernel(60) - 1e-12 * np.eye(60)
+    assert np.linalg.eigvalsh(K)[0] < 0
+    assert np.isfinite(bank([K], "precomputed", kernels=True)[0]).all()
+
+
+def test_sparse_kernels_are_kernels():
+    K = random_kernel()
+    np.testing.assert_array_equal(
+        bank([sp.csr_array(K)], "precomputed", kernels=True)[0],
+        bank([K], "precomputed", kernels=True)[0],
+    )

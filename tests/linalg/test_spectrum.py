@@ -1,0 +1,223 @@
+from functools import cache
+
+import numpy as np
+import pytest
+
+from _support.planted import orthonormal, projector
+from mkclust.linalg.spectrum import Spectra, leading, top_eigenpairs, with_fixed_signs
+
+LARGE = 901  # beyond the size at which a full decomposition is the obvious choice
+
+
+@cache
+def basis_of(n):
+    return orthonormal(np.random.default_rng(n), n, n)
+
+
+def kernel_of(values):
+    """A kernel of n = len(values) samples with the given eigenvalues."""
+    V = basis_of(len(values))
+    K = (V * values) @ V.T
+    return (K + K.T) / 2
+
+
+def check(found, kernel, expected):
+    """Eigenpairs by their definition, and the leading ones by the values they were made with."""
+    V, values = found.vectors, found.values
+    np.testing.assert_allclose(V.T @ V, np.eye(len(values)), atol=1e-12)
+    np.testing.assert_allclose(kernel @ V, V * values, atol=1e-11)
+    np.testing.assert_allclose(values[: len(expected)], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [60, LARGE])
+@pytest.mark.parametrize("size", [5, 30])
+def test_leading_pairs_are_eigenpairs_and_the_largest(n, size):
+    values = 1.0 / np.arange(1, n + 1)
+    kernel = kernel_of(values)
+    found = leading(kernel, size)
+    assert found.size >= size
+    check(found, kernel, values[:size])
+
+
+@pytest.mark.parametrize("n", [60, LARGE])
+@pytest.mark.parametrize("spread", [0.0, 1e-14, 1e-11, 1e-8, 1e-5])
+def test_repeated_and_nearly_repeated_eigenvalues_are_all_found(n, spread):
+    """A space grown from a few vectors holds only as many copies of a value."""
+    values = 0.1 / np.arange(1, n + 1)
+    values[:24] = 3.0 - spread * np.arange(24)
+    values[24:28] = [2.0, 1.5, 1.2, 1.0]
+    kernel = kernel_of(values)
+    check(leading(kernel, 12), kernel, values[:12])
+    found = leading(kernel, 28)
+    check(found, kernel, values[:28])
+    group = projector(basis_of(n)[:, :24])
+    np.testing.assert_allclose(projector(found.vectors[:, :24]), group, atol=1e-11)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-9])
+def test_few_directions_and_noise_far_below(noise):
+    """What is left of a block after the few directions is nearly all rounding."""
+    values = noise * np.linspace(1, 0.1, LARGE)
+    values[:9] = np.linspace(5, 1, 9)
+    kernel = kernel_of(values)
+    found = leading(kernel, 20)
+    check(found, kernel, values[:20])
+
+
+@pytest.mark.parametrize("decay", [0.5, 0.99, 0.9999])
+def test_fast_and_slow_decay(decay):
+    """Both ends of what kernels look like: a few directions, or almost a multiple of I."""
+    values = decay ** np.arange(LARGE)
+    kernel = kernel_of(values)
+    found = leading(kernel, 12)
+    check(found, kernel, values[:12])
+
+
+@pytest.mark.parametrize("n", [60, LARGE])
+def test_directions_below_rounding_are_left_out_and_the_rest_is_complete(n):
+    values = np.concatenate([np.linspace(5, 1, 9), np.zeros(n - 9)])
+    kernel = kernel_of(values)
+    found = leading(kernel, 20)
+    assert found.complete
+    assert found.size == 9
+    check(found, kernel, values[:9])
+
+
+@pytest.mark.parametrize("n", [60, LARGE])
+def test_negative_eigenvalues_are_not_directions(n):
+    """Algebraically largest, not largest in magnitude."""
+    values = np.concatenate([[3.0, 2.0, 1.0], np.zeros(n - 5), [-4.0, -9.0]])
+    kernel = kernel_of(values)
+    found = leading(kernel, 3)
+    check(found, kernel, values[:3])
+    assert (found.values > 0).all()
+
+
+@pytest.mark.parametrize("n", [60, LARGE])
+def test_growing_keeps_what_was_found(n):
+    values = 0.97 ** np.arange(n)
+    kernel = kernel_of(values)
+    spectra = Spectra([kernel, kernel], ["a", "b"])
+    spectra.grow(6)
+    before = spectra[0]
+    assert [spectra[p].size for p in range(2)] == [6, 6]
+    assert spectra.horizon == 6
+    spectra.grow(24)
+    after = spectra[1]
+    assert after.size == 24 == spectra.horizon
+    check(after, kernel, values[:24])
+    overlap = np.abs(np.sum(before.vectors * after.vectors[:, :6], axis=0))
+    np.testing.assert_allclose(overlap, 1, atol=1e-10)
+
+
+def test_a_kernel_is_asked_for_only_when_more_is_needed():
+    class Counting(list):
+        asked = 0
+
+        def __getitem__(self, position):
+            self.asked += 1
+            return super().__getitem__(position)
+
+    low_rank = np.diag([3.0, 2.0, 1.0] + [0.0] * 27)
+    kernels = Counting([low_rank])
+    spectra = Spectra(kernels, ["a"])
+    spectra.grow(4)
+    assert spectra[0].complete
+    assert spectra.horizon is None
+    spectra.grow(20)
+    assert kernels.asked == 1
+    assert spectra[0].size == 3
+
+
+def test_head_is_incomplete_unless_it_is_everything():
+    found = leading(np.diag([3.0, 2.0, 1.0]), 3)
+    assert found.complete
+    assert found.head(3) is found
+    assert not found.head(2).complete
+    assert found.head(2).vectors.shape == (3, 2)
+
+
+@pytest.mark.parametrize("n", [60, LARGE])
+def test_equal_input_gives_equal_output(n):
+    kernel = kernel_of(0.9 ** np.arange(n))
+    first, second = leading(kernel, 8), leading(kernel.copy(), 8)
+    np.testing.assert_array_equal(first.vectors, second.vectors)
+    np.testing.assert_array_equal(first.values, second.values)
+
+
+@pytest.mark.parametrize("n", [60, LARGE])
+def test_top_eigenpairs_and_the_kernel_left_as_it_was(n):
+    kernel = kernel_of(0.95 ** np.arange(n))
+    copy = kernel.copy()
+    kernel.flags.writeable = False
+    values, vectors = top_eigenpairs(kernel, 4)
+    np.testing.assert_allclose(values, 0.95 ** np.arange(4), atol=1e-12)
+    np.testing.assert_allclose(kernel @ vectors, vectors * values, atol=1e-11)
+    leading(kernel, 4)
+    np.testing.assert_array_equal(kernel, copy)
+
+
+def test_signs_are_fixed_by_the_largest_entry():
+    V = np.array([[0.6, -0.8], [-0.8, -0.6]])
+    np.testing.assert_array_equal(with_fixed_signs(V), with_fixed_signs(-V))
+    assert (with_fixed_signs(V)[[1, 0], [0, 1]] > 0).all()
+
+
+def test_rough_directions_show_the_overlap_and_cost_nothing_later():
+    """They come from the space that the true ones come from, and agree to a few percent."""
+    kernels = [kernel_of(0.97 ** np.arange(LARGE)), kernel_of(0.95 ** np.arange(LARGE))[::-1, ::-1]]
+    spectra = Spectra(kernels, ["a", "b"])
+    A, B = spectra.rough(20)
+    spectra.grow(20)
+    V, W = spectra[0].vectors, spectra[1].vectors
+    assert A.dtype == np.float32
+    assert np.sum((A.T @ B) ** 2) == pytest.approx(np.sum((V.T @ W) ** 2), rel=0.05)
+    fresh = Spectra(kernels, ["a", "b"])
+    fresh.grow(20)
+    np.testing.assert_array_equal(fresh[0].vectors, V)
+
+
+def test_no_rough_directions_where_the_true_ones_are_as_cheap():
+    kernel = kernel_of(0.9 ** np.arange(60))
+    assert Spectra([kernel], ["a"]).rough(5) is None
+
+
+def test_kernels_built_anew_are_built_less_often_for_rough_directions():
+    class Bank(list):
+        asked, kept = 0, False
+
+        def __getitem__(self, position):
+            self.asked += 1
+            return super().__getitem__(position)
+
+    kernels = Bank([kernel_of(0.97 ** np.arange(LARGE))])
+    spectra = Spectra(kernels, ["a"])
+    for size in (6, 12, 24):
+        before = kernels.asked
+        spectra.rough(size)
+    assert kernels.asked - before <= 1  # its length alone
+
+
+def test_where_kernels_are_not_kept_a_space_is_smaller_once_it_has_been_used():
+    """And what it finds next is right all the same."""
+
+    class Bank(list):
+        kept = False
+
+    values = 0.97 ** np.arange(LARGE)
+    kernel = kernel_of(values)
+    spectra, roomy = Spectra(Bank([kernel]), ["a"]), Spectra([kernel], ["a"])
+    for size in (10, 25):
+        spectra.grow(size)
+        roomy.grow(size)
+        check(spectra[0], kernel, values[:size])
+        assert spectra._spaces["a"]._known < 0.7 * roomy._spaces["a"]._known
+
+
+@pytest.mark.parametrize("size", [60, 300])
+def test_a_large_share_of_the_directions(size):
+    values = 1.0 / np.arange(1, LARGE + 1)
+    kernel = kernel_of(values)
+    found = leading(kernel, size)
+    assert found.size >= size
+    check(found, kernel, values[:size])

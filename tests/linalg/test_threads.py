@@ -1,0 +1,61 @@
+"""Several views at once: same results, threads restored, errors and progress passed on."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from mkclust.linalg.threads import blas_threads, in_parallel
+from mkclust.progress import listening, step
+
+
+def blas_now():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 8])
+def test_results_come_in_order(at_once):
+    with threadpool_limits(2):
+        assert in_parallel(lambda x: x * x, range(10), at_once) == [x * x for x in range(10)]
+
+
+def test_as_many_workers_as_blas_had_threads_and_no_more():
+    meeting = threading.Barrier(2, timeout=10)  # broken unless two are at it together
+    with threadpool_limits(2, user_api="blas"):
+        assert blas_threads() == 2
+        in_parallel(lambda _: meeting.wait(), range(2), at_once=4)
+    with threadpool_limits(1, user_api="blas"):
+        workers = in_parallel(lambda _: threading.get_ident(), range(4), at_once=4)
+    assert set(workers) == {threading.get_ident()}
+
+
+def test_blas_has_one_thread_inside_and_its_own_number_after():
+    with threadpool_limits(2, user_api="blas"):
+        inside = in_parallel(lambda _: blas_now(), range(3), at_once=2)
+        assert inside == [{1}] * 3
+        assert blas_now() == {2}
+        with pytest.raises(ZeroDivisionError):
+            in_parallel(lambda x: 1 / x, [1, 0], at_once=2)
+        assert blas_now() == {2}
+
+
+def test_one_at_a_time_leaves_blas_alone():
+    with threadpool_limits(2, user_api="blas"):
+        assert in_parallel(lambda _: blas_now(), range(2), at_once=1) == [{2}] * 2
+
+
+def test_progress_reaches_the_listener_of_the_caller():
+    heard = []
+    with threadpool_limits(2), listening(heard.append):
+        in_parallel(lambda name: step(f"at {name}"), ["a", "b", "c"], at_once=2)
+    assert sorted(heard) == ["at a", "at b", "at c"]
+
+
+def test_products_do_not_depend_on_the_number_of_workers():
+    X = np.random.default_rng(0).standard_normal((300, 200))
+    with threadpool_limits(2):
+        two = in_parallel(lambda s: (s * X) @ X.T, [1.0, 2.0], at_once=2)
+    with threadpool_limits(1):
+        one = in_parallel(lambda s: (s * X) @ X.T, [1.0, 2.0], at_once=2)
+    np.testing.assert_array_equal(two, one)

@@ -1,0 +1,141 @@
+"""New samples, questions and files of a model fitted on fused graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mkclust import MKCDNM, MultiView, cluster, datasets, load, metrics
+from mkclust.exceptions import InputError
+from mkclust.kernels import approximation
+from mkclust.out_of_sample.neighbors import neighbour_weights
+
+
+@pytest.fixture(scope="module")
+def planted() -> MultiView:
+    return datasets.make_views(300, 3, 3, noise=1.0, random_state=0)
+
+
+def halves(views: MultiView) -> tuple[np.ndarray, np.ndarray]:
+    order = np.random.default_rng(0).permutation(len(views))
+    return np.sort(order[: len(views) // 2]), np.sort(order[len(views) // 2 :])
+
+
+def words(n: int = 120) -> tuple[MultiView, np.ndarray]:
+    """Sparse counts in two views; each of three topics has words of its own."""
+    rng = np.random.default_rng(0)
+    topics = rng.integers(0, 3, n)
+    rate = 0.02 + 0.5 * np.kron(np.eye(3), np.ones((1, 25)))[topics]
+    tables = [sp.csr_array(rng.poisson(rate / 2)) for _ in range(2)]
+    wide = [sp.csr_array(sp.hstack([table, sp.csr_array((n, 200))])) for table in tables]
+    return MultiView(wide), topics
+
+
+class TestNewSamples:
+    def test_the_fitted_ones_get_their_own_labels(self, planted):
+        model = cluster(planted, 3, random_state=0)
+        assert np.array_equal(model.predict(planted), model.labels_)
+        assert np.array_equal(model.transform(planted), model.embedding_)
+
+    def test_others_are_placed_among_their_neighbours(self, planted):
+        fitted, new = halves(planted)
+        model = cluster(planted[fitted], 3, random_state=0)
+        assert model.transform(planted[new]).shape == (150, 7)
+        assert metrics.accuracy(planted.labels[new], model.predict(planted[new])) > 0.97
+
+    def test_counts_of_words(self):
+        views, topics = words()
+        fitted, new = halves(views)
+        model = cluster(views[fitted], 3, random_state=0)
+        assert "tf-idf of square roots" in model.fusion_.families[0]
+        assert metrics.accuracy(topics[new], model.predict(views[new])) > 0.95
+
+    def test_a_sample_may_lack_views(self, planted):
+        fitted, new = halves(planted)
+        model = cluster(planted[fitted], 3, random_state=0)
+        views = [np.array(view[new]) for view in planted.views]
+        views[0][::2] = np.nan
+        assert metrics.accuracy(planted.labels[new], model.predict(MultiView(views))) > 0.95
+
+    def test_kernel_columns_say_the_same_as_rows(self, planted):
+        fitted, new = halves(planted)
+        X = [view / np.linalg.norm(view, axis=1, keepdims=True) for view in planted.views]
+        kernels = MultiView([view[fitted] @ view[fitted].T for view in X], kernels=True)
+        model = cluster(kernels, 3, random_state=0)
+        columns = [view[new] @ view[fitted].T for view in X]
+        own = [np.ones(len(new))] * 3
+        found = model.predict(columns, self_similarity=own)
+        assert metrics.accuracy(planted.labels[new], found) > 0.97
+
+    def test_other_columns_are_refused(self, planted):
+        model = cluster(planted, 3, random_state=0)
+        with pytest.raises(InputError, match="was fitted on"):
+            model.predict([view[:, :-1] for view in planted.views])
+
+    @pytest.mark.parametrize("angular", [False, True])
+    def test_weights_are_shares_of_the_nearest(self, angular):
+        D2 = np.random.default_rng(0).uniform(0, 1.9, (8, 40))
+        weights = neighbour_weights(D2, 5, angular).toarray()
+        assert weights.sum(axis=1) == pytest.approx(np.ones(8))
+        assert (np.count_nonzero(weights, axis=1) <= 10).all()
+        assert np.array_equal(weights.argmax(axis=1), D2.argmin(axis=1))
+
+    def test_at_right_angles_to_everything_nobody_is_near(self):
+        assert neighbour_weights(np.full((1, 9), 2.0), 3, True).toarray().max() == 0
+
+
+class TestQuestions:
+    def test_every_claim_is_verified(self, planted):
+        model = cluster(planted, 3, random_state=0)
+        assert model.verify(planted).holds
+
+    @pytest.mark.parametrize("what", ["weights_", "embedding_", "labels_"])
+    def test_a_changed_model_is_found_out(self, planted, what):
+        model = cluster(planted, 3, random_state=0)
+        value = np.array(getattr(model, what))
+        value[:1] = (value[:1] + 1) % 3 if what == "labels_" else value[:1] + 0.1
+        setattr(model, what, value)
+        assert not model.verify(planted).holds
+
+    def test_halves_agree_on_planted_clusters(self, planted):
+        model = cluster(planted, 3, random_state=0)
+        assert model.stability(planted, n_splits=3).agreement > 0.95
+
+    def test_a_view_left_out_is_the_answer_without_it(self, planted):
+        model = cluster(planted, 3, random_state=0)
+        found = model.view_influence(planted).without[0]
+        fresh = cluster(planted.select(planted.names[1:]), 3, random_state=0)
+        assert np.array_equal(found.labels, fresh.labels_)
+
+    def test_saved_and_loaded_it_is_the_same(self, planted, tmp_path):
+        fitted, new = halves(planted)
+        model = cluster(planted[fitted], 3, random_state=0)
+        again = load(model.save(tmp_path / "model.npz"))
+        assert np.array_equal(again.predict(planted[new]), model.predict(planted[new]))
+        assert again.fusion_.in_words() == model.fusion_.in_words()
+
+
+class TestRoute:
+    def test_too_many_rows_for_graphs_take_landmarks_and_say_so(self, planted, monkeypatch):
+        monkeypatch.setattr(approximation, "GRAPHS_UP_TO", 200)
+        model = cluster(planted, 3, random_state=0)
+        assert model.approximation_ == "nystroem" and not hasattr(model, "fusion_")
+        assert "Gaussian kernels approximated by" in model.notes_[0]
+        assert metrics.accuracy(planted.labels, model.labels_) > 0.97
+
+    def test_a_fit_of_the_other_kind_leaves_nothing_behind(self, planted):
+        model = MKCDNM(3, kernel="auto", random_state=0).fit(planted)
+        model.set_params(kernel="gaussian").fit(planted)
+        assert not hasattr(model, "fusion_") and not hasattr(model, "weights_")
+        assert model.embedding_.shape == (300, 3)
+
+    def test_parameters_it_does_not_have_are_named(self, planted):
+        with pytest.raises(InputError, match="has no parameter 'gamma'"):
+            cluster(planted, 3, kernel_params={"gamma": 1.0})
+
+    def test_other_methods_take_the_same_graphs_as_kernels(self, planted):
+        from mkclust.baselines import AKKM
+
+        model = AKKM(3, kernel="auto", random_state=0).fit(planted)
+        assert metrics.accuracy(planted.labels, model.labels_) > 0.97
