@@ -4,7 +4,7 @@
 # make coverage  the tests once more, with the branches they leave out
 # make mutants   faults put into the stages of the model, and whether the tests notice
 # make fuzz   damaged files of every format, ten minutes (make fuzz ARGS="--seconds 60 npz csv")
-# make lint   style and types
+# make lint   style, types and import direction
 # make docs   these pages, into docs/_build/html
 # make bench  speed as ratios measured in one run, into benchmarks/RESULTS.md
 # make dist   wheel and sdist into dist/, reproducible, tested where they are installed
@@ -58,6 +58,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -q -a -E -W --keep-going -b html docs docs/_build/html
@@ -86,34 +87,34 @@ $(VENV)/installed: pyproject.toml | $(BIN)/python
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust and its development tools into $(VENV) ..."
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable . --group dev
 	@touch $(VENV)/installed $@
 
 $(VENV)/installed-mutation: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust and what mutants are made with into $(VENV) ..."
-	$(PIP) --editable '.[dev,mutation]'
+	$(PIP) --editable . --group mutation
 	@touch $(VENV)/installed $(VENV)/installed-dev $@
 
 # Where there is no atheris for the machine, fuzz/run.py says so and does nothing.
 $(VENV)/installed-fuzz: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust and what its readers are fuzzed with into $(VENV) ..."
-	$(PIP) --editable '.[parquet,fuzz]' || $(PIP) --editable '.[parquet]'
+	$(PIP) --editable . --group fuzz || $(PIP) --editable '.[parquet]'
 	@touch $(VENV)/installed $@
 
 $(VENV)/installed-docs: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust and what its pages are made with into $(VENV) ..."
-	$(PIP) --editable '.[docs]'
+	$(PIP) --editable . --group docs
 	@touch $(VENV)/installed $@
 
 $(VENV)/installed-release: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust and what releases are made with into $(VENV) ..."
-	$(PIP) --editable '.[dev,release]'
+	$(PIP) --editable . --group release
 	@touch $(VENV)/installed $(VENV)/installed-dev $@
 
 $(OLDEST)/installed: pyproject.toml tools/bounds.py | $(OLDEST)/bin/python
 	@echo "Installing mkclust with the oldest versions of what it needs into $(OLDEST) ..."
 	$(OLDEST)/bin/python tools/bounds.py > $(OLDEST)/bounds.txt
-	$(OLDEST)/bin/python $(INSTALL) --constraint $(OLDEST)/bounds.txt --editable '.[dev,omics]'
+	$(OLDEST)/bin/python $(INSTALL) --constraint $(OLDEST)/bounds.txt --editable '.[omics]' --group test
 	@touch $@
 
 $(BIN)/python $(OLDEST)/bin/python:
@@ -134,4 +135,5 @@ $(BIN)/python $(OLDEST)/bin/python:
 	  exit 1; \
 	fi; \
 	echo "Making $$venv with $$("$$python" --version) ..."; \
-	"$$python" -m venv --clear $$venv || { rm -rf $$venv; exit 1; }
+	"$$python" -m venv --clear $$venv || { rm -rf $$venv; exit 1; }; \
+	$$venv/bin/python $(INSTALL) --upgrade 'pip>=25.1'

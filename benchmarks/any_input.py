@@ -1,12 +1,12 @@
-"""Any finite input ends: generated problems through `fit` of all methods, in processes with limits.
+"""Fit all methods to generated problems, and count results, refusals and unexpected outcomes.
 
-Usage: python benchmarks/any_input.py [--problems 10000] [--store FILE] [--page]
+    python benchmarks/any_input.py [--problems 10000] [--store FILE] [--page]
 
-Problem 0, 1, 2 ... of tests/_support/problems.py goes to every method, in a worker process that
-may take so many GiB and, for each fit, so many seconds; a worker that takes more is ended and
-counted. Printed are how many fits ended in what, per method, the first of every unexpected kind
-with the number of its problem, and the slowest fit. With a store a run that was ended goes on. The
-exit code says whether anything was unexpected. One thread is enough: set OMP_NUM_THREADS=1.
+The problems 0, 1, 2 ... of tests/_support/problems.py are given to every method in a worker process
+with limits of memory and of seconds per fit; a worker that exceeds them is ended and counted. The
+script prints the outcomes per method, the first problems of every unexpected outcome, and the
+slowest fit. With a store an interrupted run is resumed. The exit code is 1 if any outcome was
+unexpected. Set OMP_NUM_THREADS=1: one thread is enough.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Fit = tuple[int, str]
 
 
 def work(pipe: Connection, fits: list[Fit], gigabytes: float) -> None:
-    """One fit after the other, with an answer for each."""
+    """Run the fits one after the other, and send the outcome of each."""
     limit = int(gigabytes * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     for seed, name in fits:
@@ -43,7 +43,7 @@ def work(pipe: Connection, fits: list[Fit], gigabytes: float) -> None:
 
 @dataclass
 class Tally:
-    """What the fits came to: counts by method and kind, the unexpected, the slowest."""
+    """Counts of outcomes by method, the unexpected outcomes, and the slowest fits."""
 
     kinds: dict[str, dict[str, int]] = field(default_factory=dict)
     unexpected: dict[str, list[str]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Tally:
         self.slowest = sorted([*self.slowest, *more])[-5:]
 
     def lines(self) -> list[str]:
-        """The counts as a table, and what is to be said of them."""
+        """Return the counts as a Markdown table, and a summary."""
         kinds = sorted({kind for counts in self.kinds.values() for kind in counts})
         found = [f"| method | {' | '.join(kinds)} |", "|---" * (len(kinds) + 1) + "|"]
         for name, counts in self.kinds.items():
@@ -90,7 +90,7 @@ class Tally:
 
 
 def run(fits: list[Fit], seconds: float, gigabytes: float) -> Tally:
-    """All fits in worker processes; a new one after each that had to be ended."""
+    """Run all fits in worker processes; a new one replaces each that was ended."""
     tally, context = Tally(), multiprocessing.get_context("fork")
     while fits:
         mine, theirs = context.Pipe(duplex=False)
@@ -115,7 +115,7 @@ def run(fits: list[Fit], seconds: float, gigabytes: float) -> Tally:
 
 
 def stored(path: Path | None) -> dict[int, Tally]:
-    """The chunks that an earlier run finished, by their first problem."""
+    """Return the chunks that an earlier run finished, by their first problem."""
     if path is None or not path.exists():
         return {}
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

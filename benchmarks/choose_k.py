@@ -1,153 +1,310 @@
-"""How many clusters: choose_k beside eigengap and silhouette, on every benchmark data set.
+"""How many clusters: choose_k beside other rules, on data sets, noise and planted clusters.
 
-    MKCLUST_DATA=... python benchmarks/choose_k.py [--rows 4500] [--only NAME ...] [--out FILE]
-                                                   [--recipe published]
+    MKCLUST_DATA=... python benchmarks/choose_k.py [--part sets noise planted other time]
+                                                   [--half decide confirm] [--out FILE]
 
-Candidates are 2 to max(12, 1.5 k): every number up to 30, then every fifth. Sets of more than
-`--rows` samples are cut to that many, by a seeded draw. Three splits into halves each. Rows
-already in the file are kept. The table of docs/how-many-clusters.md is of the published recipe.
+sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphabetical order
+         (case ignored) those at odd places are the deciding half, on which the criterion was
+         chosen; those at even places confirm it and were measured once. Labels only score.
+         A second table has all sets and the range 2 to max(12, 1.5 k) of earlier versions: every
+         number up to 30, then every fifth. Sets of more than 5000 samples are cut to 5000.
+noise    Pure noise and one planted cluster, 100 to 2000 samples, 2 to 6 views; further kinds of
+         data without clusters that the null model does not describe exactly.
+planted  Planted clusters whose ARI at the true number is above 0.9.
+other    MKC-DNM and AKKM on a few sets.
+time     CPU of choose_k as a multiple of one fit, on Mfeat.
+
+Rows already in the file are kept.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-from scipy.sparse.linalg import eigsh
-from sets import SETS, load, short
 from sklearn.cluster import KMeans
-from sklearn.metrics import pairwise_distances, silhouette_score
+from sklearn.metrics import silhouette_score
 
-from mkclust import MultiView, choose_k
-from mkclust.dual_noise.estimator import RECIPES
-from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.scaling import standardised
+from mkclust import AKKM, MKCDNM, GraphFusion, MultiView, choose_k, datasets, metrics
+from mkclust.bench.registry import Dataset, registered
+from mkclust.graph_fusion.diffusion_map import diffusion_map, n_components_for
+from mkclust.inspection.choose_k import RANGE, checked_range
+from mkclust.inspection.structure import modularity_of
+from mkclust.linalg.kmeans import unit_rows
 
-SPLITS = 3  # for each of up to 53 candidates
+ROWS = 5000
+RIVAL_ROWS = 1000  # for silhouette and gap statistic
+REFERENCES = 5  # of the gap statistic
+PARTS = ("sets", "noise", "planted", "other", "time")
+RULES = ("choose_k", "modularity alone", "eigengap", "silhouette", "gap statistic")
+Row = dict[str, Any]
 
 
-def candidates(true: int) -> list[int]:
+def folder() -> Path:
+    if not os.environ.get("MKCLUST_DATA"):
+        raise SystemExit("set MKCLUST_DATA to the folder of benchmark data sets")
+    return Path(os.environ["MKCLUST_DATA"])
+
+
+def present() -> list[Dataset]:
+    """Return the registered sets that are here, in alphabetical order."""
+    found = [s for s in registered().values() if s.group != "bundled" and s.find(folder())]
+    return sorted(found, key=lambda entry: entry.name.lower())
+
+
+def halves() -> dict[str, str]:
+    """Return the half of every set with at most 20 classes: odd places decide, even confirm."""
+    names = [entry.name for entry in present() if entry.k <= RANGE[1]]
+    return {name: ("decide", "confirm")[place % 2] for place, name in enumerate(names)}
+
+
+def load(entry: Dataset) -> MultiView:
+    views = entry.load(folder())
+    if len(views) <= ROWS:
+        return views
+    return views[np.sort(np.random.default_rng(0).choice(len(views), ROWS, replace=False))]
+
+
+def earlier_range(true: int, n: int) -> list[int]:
     most = max(12, int(np.ceil(1.5 * true)))
-    return [*range(2, min(most, 30) + 1), *range(35, most + 1, 5)]
+    return [k for k in (*range(2, min(most, 30) + 1), *range(35, most + 1, 5)) if k <= n // 2]
 
 
-def recipe(views: MultiView, center: bool) -> KernelRecipe:
-    kernel = "precomputed" if views.kernels else "gaussian"
-    return KernelRecipe(kernel, center=center, indefinite="shift")
-
-
-def eigengap(views: MultiView, ks: list[int]) -> int:
-    """Largest gap of the normalised Laplacian of the mean kernel, not centred."""
-    A = sum(KernelBank(views, recipe(views, center=False)))
-    A = np.maximum(A, 0.0)
-    scale = 1 / np.sqrt(A.sum(axis=0))
-    A *= scale[:, None] * scale
-    most = min(max(ks) + 1, len(A) - 1)
-    values = np.sort(eigsh(A, most, which="LA", return_eigenvectors=False))[::-1]
-    return max(ks, key=lambda k: values[k - 1] - values[k] if k < len(values) else -1.0)
-
-
-def silhouette(views: MultiView, ks: list[int]) -> int:
-    """Best silhouette of k-means on all views side by side, columns z-scored."""
-    X = concatenated(views)
-    distances = pairwise_distances(X)
-    scores = {}
-    for k in ks:
-        labels = KMeans(k, n_init=3, random_state=0).fit(X).labels_
-        scores[k] = silhouette_score(distances, labels, metric="precomputed")
-    return max(scores, key=lambda k: scores[k])
-
-
-def concatenated(views: MultiView) -> np.ndarray:
-    """Coordinates with the distances of the concatenation, in at most n columns."""
-    if views.kernels:
-        G = sum(KernelBank(views, recipe(views, center=True)))
-    else:
-        tables = [standardised(view) for view in views.views]
-        dense = [table.toarray() if sp.issparse(table) else np.asarray(table) for table in tables]
-        if sum(table.shape[1] for table in dense) <= len(views):
-            return np.hstack(dense)
-        G = sum(table @ table.T for table in dense)
-    values, V = scipy.linalg.eigh(G)
-    kept = values > 1e-10 * values[-1]
-    return np.asarray(V[:, kept] * np.sqrt(values[kept]))
-
-
-def measured(name: str, rows: int, asked: str) -> dict[str, object]:
-    views = load(name, rows)
-    true = len(set(views.labels.tolist()))
-    ks = [k for k in candidates(true) if k <= len(views) // 2]
-    began = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = choose_k(views, ks, n_splits=SPLITS, recipe=asked, indefinite="shift")
-        seconds = time.process_time() - began
-        others = {"eigengap": eigengap(views, ks), "silhouette": silhouette(views, ks)}
-    row = next(row for row in found.table if row.k == found.k)
-    at = {
-        rule: max(found.table, key=lambda row: getattr(row, rule)).k
-        for rule in ("stability", "information", "separation", "gap")
-    }
+def rivals(model: GraphFusion, views: MultiView) -> dict[str, int]:
+    """Return the answers of other rules on the same fused graph and its embedding."""
+    ks = checked_range("auto", len(views))
+    scan = model.partitions(views, ks, 0, 3)
+    embedding = diffusion_map(scan.graph, n_components_for(len(views), ks[-1])).embedding
+    values = scan.eigenvalues
+    Q = {k: modularity_of(scan, k) for k in ks}
+    gaps = {k: values[k - 1] - values[k] for k in ks if k < len(values)}
+    rng = np.random.default_rng(0)
+    some = np.sort(rng.permutation(len(views))[:RIVAL_ROWS])
+    spaces = {k: unit_rows(embedding[some, : n_components_for(len(views), k)]) for k in ks}
+    silhouettes = {k: silhouette_score(spaces[k], scan.labels[k][some]) for k in ks}
     return {
-        "set": name, "n": len(views), "true": true, "most": max(ks), "answer": found.k,
-        "second": found.second, "margin": found.margin, "certainty": found.certainty,
-        "stability": row.stability, "words": str(found), "seconds": seconds, "alone": at, **others,
-    }  # fmt: skip
+        "modularity alone": max(ks, key=lambda k: Q[k]),
+        "eigengap": max(gaps, key=lambda k: gaps[k]),
+        "silhouette": max(ks, key=lambda k: silhouettes[k]),
+        "gap statistic": gap_statistic(unit_rows(embedding[some]), ks, rng),
+    }
 
 
-def table(rows: list[dict]) -> str:
-    rules = ("answer", "eigengap", "silhouette")
-    lines = [
-        "| set | n | true k | tried to | choose_k | next | margin | halves' ARI | eigengap "
-        "| silhouette | seconds |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for row in rows:
-        marked = [f"**{row[rule]}**" if row[rule] == row["true"] else row[rule] for rule in rules]
+def gap_statistic(X: np.ndarray, ks: list[int], rng: np.random.Generator) -> int:
+    """Return the first k with Gap(k) >= Gap(k+1) - s(k+1) (Tibshirani et al., 2001)."""
+    centered = X - X.mean(axis=0)
+    V = np.linalg.svd(centered, full_matrices=False)[2]
+    turned = centered @ V.T
+    low, high = turned.min(axis=0), turned.max(axis=0)
+    boxes = [rng.uniform(low, high, X.shape) for _ in range(REFERENCES)]
+
+    def log_within(Y: np.ndarray, k: int) -> float:
+        return float(np.log(KMeans(k, n_init=1, random_state=0).fit(Y).inertia_))
+
+    gap, spread = [], []
+    for k in [*ks, ks[-1] + 1]:
+        drawn = [log_within(box, k) for box in boxes]
+        gap.append(np.mean(drawn) - log_within(X, k))
+        spread.append(np.std(drawn) * np.sqrt(1 + 1 / REFERENCES))
+    for i, k in enumerate(ks):
+        if gap[i] >= gap[i + 1] - spread[i + 1]:
+            return k
+    return ks[-1]
+
+
+def row_of_set(entry: Dataset) -> Row:
+    views = load(entry)
+    model = GraphFusion(2, precomputed=views.kernels)
+    found: Row = {"set": entry.name, "n": len(views), "true": entry.k}
+    if entry.k <= RANGE[1]:
+        began = time.process_time()
+        choice = choose_k(model, views)
+        found |= {"seconds": time.process_time() - began, "choose_k": choice.k}
+        found |= {"low": choice.low, "high": choice.high, "p": choice.p_value}
+        found |= rivals(model, views)
+    found["earlier range"] = choose_k(model, views, earlier_range(entry.k, len(views))).k
+    return found
+
+
+def noise_views(kind: str, n: int, m: int, seed: int) -> MultiView:
+    """Return views without clusters."""
+    rng = np.random.default_rng(seed)
+    if kind == "pure noise":
+        return datasets.make_views(n, 2, 0, n_noise_views=m, random_state=seed)
+    if kind == "one cluster":
+        return datasets.make_views(n, 1, m, random_state=seed)
+    if kind == "one long cluster":
+        Z = rng.standard_normal((n, 3)) * [4, 2, 1]
+        noise = (rng.standard_normal((n, 10)) for _ in range(m))
+        return MultiView([Z @ rng.standard_normal((3, 10)) + E for E in noise])
+    if kind == "yes/no":
+        return MultiView([(rng.random((n, 12)) < 0.4).astype(float) for _ in range(m)])
+    if kind == "uniform":
+        return MultiView([rng.random((n, 5)) for _ in range(m)])
+    return MultiView([np.exp(0.7 * rng.standard_normal((n, 10))) for _ in range(m)])
+
+
+KINDS = {"pure noise": 40, "one cluster": 40, "one long cluster": 40, "yes/no": 20, "uniform": 20,
+         "log-normal": 20}  # fmt: skip
+SIZES = (100, 200, 500, 2000)
+
+
+def noise_rows() -> Iterator[tuple[str, Callable[[], Row]]]:
+    for kind, draws in KINDS.items():
+        for seed in range(draws):
+            n, m = SIZES[seed % len(SIZES)], 2 + seed % 5
+
+            def row(kind: str = kind, n: int = n, m: int = m, seed: int = seed) -> Row:
+                found = choose_k(GraphFusion(2), noise_views(kind, n, m, seed), random_state=seed)
+                return {"kind": kind, "n": n, "answer": found.k, "p": found.p_value}
+
+            yield f"noise {kind} {seed}", row
+
+
+def planted_rows() -> Iterator[tuple[str, Callable[[], Row]]]:
+    for true in (3, 5, 8):
+        for seed in range(20):
+            n, m, level = SIZES[seed % 4], 2 + seed % 5, (0.5, 1.0, 1.5, 1.8)[seed % 4]
+
+            def row(
+                true: int = true, n: int = n, m: int = m, level: float = level, seed: int = seed
+            ) -> Row:
+                views = datasets.make_views(n, true, m, noise=level, random_state=seed)
+                fitted = GraphFusion(true, random_state=0).fit(views)
+                found = choose_k(GraphFusion(2), views, random_state=seed)
+                return {"true": true, "n": n, "answer": found.k, "p": found.p_value,
+                        "ari": metrics.ari(views.labels, fitted.labels_)}  # fmt: skip
+
+            yield f"planted {true} {seed}", row
+
+
+def other_rows() -> Iterator[tuple[str, Callable[[], Row]]]:
+    for name in ("BBCSport", "MSRC-v1", "YALE", "Cornell", "CUB", "20NewsGroups"):
+        for method in (MKCDNM, AKKM):
+
+            def row(name: str = name, method: Any = method) -> Row:
+                entry = registered()[name]
+                views = entry.load(folder())
+                kernel = {"kernel": "precomputed", "indefinite": "shift"} if views.kernels else {}
+                began = time.process_time()
+                found = choose_k(method(2, **kernel), views)
+                seconds = time.process_time() - began
+                return {"set": name, "method": method.name, "true": entry.k, "answer": found.k,
+                        "low": found.low, "high": found.high, "seconds": seconds}  # fmt: skip
+
+            yield f"other {name} {method.name}", row
+
+
+def time_row() -> Row:
+    views, times = datasets.load_mfeat(), {}
+    for _ in range(2):
+        for name, call in {
+            "fit": lambda: GraphFusion(10, random_state=0).fit(views),
+            "choose_k": lambda: choose_k(GraphFusion(2), views),
+        }.items():
+            began = time.process_time()
+            call()
+            times[name] = min(times.get(name, np.inf), time.process_time() - began)
+    return {**times, "ratio": times["choose_k"] / times["fit"]}
+
+
+def error(answer: int, true: int) -> float:
+    return float(abs(np.log(answer / true)))
+
+
+def set_tables(rows: list[Row]) -> str:
+    half = halves()
+    scored = [row for row in rows if "choose_k" in row]
+    lines = ["| set | half | n | classes | choose_k | range | p | " + " | ".join(RULES[1:]) + " |",
+             "|" + "---|" * (7 + len(RULES) - 1)]  # fmt: skip
+    for row in scored:
+        marks = [f"**{row[r]}**" if row[r] == row["true"] else str(row[r]) for r in RULES]
         lines.append(
-            f"| {short(row['set'])} | {row['n']} | {row['true']} | {row['most']} | {marked[0]} "
-            f"| {row['second']} | {100 * row['margin']:.0f} % | {row['stability']:.2f} "
-            f"| {marked[1]} | {marked[2]} | {row['seconds']:.1f} |"
+            f"| {row['set']} | {half[row['set']]} | {row['n']} | {row['true']} | {marks[0]} "
+            f"| {row['low']} to {row['high']} | {row['p']:.1g} | {' | '.join(marks[1:])} |"
         )
-    lines.append("")
-    halves = {"all sets": rows, "even places": [], "odd places": []}
-    for row in rows:
-        place = SETS.index(row["set"]) + 1
-        halves["odd places" if place % 2 else "even places"].append(row)
-    lines += ["| | sets | rule | exactly right | mean \\|log(answer / true)\\| |",
+    lines += ["", "| sets | rule | mean abs. log ratio | exact | within one |",
               "|---|---|---|---|---|"]  # fmt: skip
-    for title, some in halves.items():
-        for rule in rules if some else ():
-            error = np.mean([abs(np.log(row[rule] / row["true"])) for row in some])
-            right = sum(row[rule] == row["true"] for row in some)
-            name = "choose_k" if rule == "answer" else rule
-            lines.append(f"| {title} | {len(some)} | {name} | {right} | {error:.2f} |")
+    for title in ("decide", "confirm", "all"):
+        some = [row for row in scored if title in ("all", half[row["set"]])]
+        for rule in RULES if some else ():
+            errors = np.mean([error(row[rule], row["true"]) for row in some])
+            exact = sum(row[rule] == row["true"] for row in some)
+            near = sum(abs(row[rule] - row["true"]) <= 1 for row in some)
+            lines.append(f"| {title}, {len(some)} | {rule} | {errors:.2f} | {exact} | {near} |")
+        if some:
+            inside = sum(row["low"] <= row["true"] <= row["high"] for row in some)
+            width = np.mean([row["high"] - row["low"] + 1 for row in some])
+            lines.append(
+                f"| {title}, {len(some)} | range | width {width:.1f} | {inside} inside | |"
+            )
+    errors = [error(row["earlier range"], row["true"]) for row in rows]
+    exact = sum(row["earlier range"] == row["true"] for row in rows)
+    lines += ["", f"Range 2 to max(12, 1.5 k), {len(rows)} sets: mean {np.mean(errors):.2f}, "
+              f"{exact} exact"]  # fmt: skip
     return "\n".join(lines)
 
 
+def summaries(rows: dict[str, Row]) -> str:
+    lines = ["| data without clusters | draws | no structure |", "|---|---|---|"]
+    for kind in KINDS:
+        some = [row for row in rows.values() if row.get("kind") == kind]
+        right = sum(row["answer"] == 1 for row in some)
+        lines += [f"| {kind} | {len(some)} | {right} |"] if some else []
+    lines += ["", "| planted clusters | draws with ARI above 0.9 | structure found | exact |",
+              "|---|---|---|---|"]  # fmt: skip
+    for true in (3, 5, 8):
+        some = [r for r in rows.values() if "ari" in r and r["true"] == true and r["ari"] > 0.9]
+        found, exact = sum(r["answer"] > 1 for r in some), sum(r["answer"] == true for r in some)
+        lines += [f"| {true} | {len(some)} | {found} | {exact} |"] if some else []
+    lines += ["", "| set | method | classes | choose_k | range | seconds |", "|---|" * 6]
+    for row in (row for row in rows.values() if "method" in row):
+        lines.append(f"| {row['set']} | {row['method']} | {row['true']} | {row['answer']} "
+                     f"| {row['low']} to {row['high']} | {row['seconds']:.0f} |")  # fmt: skip
+    if "time" in rows:
+        lines += ["", "CPU: fit {fit:.2f} s, choose_k {choose_k:.2f} s: {ratio:.1f} fits".format(
+            **rows["time"])]  # fmt: skip
+    return "\n".join(lines)
+
+
+def tasks(parts: list[str], wanted: list[str]) -> Iterator[tuple[str, Callable[[], Row]]]:
+    if "time" in parts:
+        yield "time", time_row
+    if "sets" in parts:
+        half = halves()
+        for entry in present():
+            if half.get(entry.name, wanted[0]) in wanted and entry.n <= 2 * ROWS:
+                yield f"set {entry.name}", lambda entry=entry: row_of_set(entry)
+    yield from noise_rows() if "noise" in parts else ()
+    yield from planted_rows() if "planted" in parts else ()
+    yield from other_rows() if "other" in parts else ()
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=4500)
-    parser.add_argument("--only", nargs="*", default=SETS)
-    parser.add_argument("--recipe", choices=RECIPES, default="published")
-    parser.add_argument("--out", type=Path, help="one for each recipe; choose_k-RECIPE.jsonl")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--half", nargs="+", choices=("decide", "confirm"),
+                        default=["decide", "confirm"])  # fmt: skip
+    parser.add_argument("--out", type=Path, default=Path("choose_k.jsonl"))
     given = parser.parse_args()
-    given.out = given.out or Path(f"choose_k-{given.recipe}.jsonl")
     kept = given.out.read_text().splitlines() if given.out.exists() else []
-    rows = {row["set"]: row for row in map(json.loads, kept)}
-    for name in given.only:
+    rows = {row.pop("task"): row for row in map(json.loads, kept)}
+    warnings.simplefilter("ignore")
+    for name, measure in tasks(given.part, given.half):
         if name not in rows:
-            rows[name] = measured(name, given.rows, given.recipe)
+            rows[name] = measure()
             with given.out.open("a") as file:
-                file.write(json.dumps(rows[name]) + "\n")
-            print(name, rows[name]["true"], rows[name]["words"], flush=True)
-    print(table([rows[name] for name in SETS if name in rows]))
+                file.write(json.dumps({"task": name, **rows[name]}) + "\n")
+            print(name, rows[name], flush=True)
+    print(set_tables([row for name, row in rows.items() if name.startswith("set ")]))
+    print(summaries(rows))
 
 
 if __name__ == "__main__":

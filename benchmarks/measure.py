@@ -1,4 +1,4 @@
-"""Time and memory of a piece of work: best of several, threads stated, CPU beside wall."""
+"""Measure time and memory of function calls: CPU and wall seconds, best of several runs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Measured:
     cpu: float
 
     def __truediv__(self, other):
-        """Ratio of CPU seconds: the machine may be shared, CPU time is less so than wall time."""
+        """Return the ratio of CPU seconds, which depend less than wall time on other load."""
         return self.cpu / other.cpu
 
 
 def best(function, repeat=3):
-    """Best wall and best CPU seconds of several runs, and the last result."""
+    """Return the best wall and CPU seconds of several runs, and the last result."""
     return in_turn({"": function}, repeat)[""]
 
 
 def in_turn(functions, repeat):
-    """The same of several, one after the other and again: a noisy spell meets all of them."""
+    """Measure several functions in turn, so that other load affects all of them alike."""
     found = {}
     for _ in range(repeat):
         for name, function in functions.items():
@@ -39,9 +39,9 @@ def in_turn(functions, repeat):
 
 
 def in_own_process(function, *arguments, cpu_limit=3600.0, memory_limit=float("inf")):
-    """Wall, CPU and peak memory (GiB) of a call in a process of its own; or what went wrong.
+    """Call a function in its own process; return wall, CPU, peak GiB and result, or an error text.
 
-    The limits are CPU seconds and GiB in memory, looked at five times a second.
+    The limits are CPU seconds and GiB of resident memory, checked five times a second.
     """
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
@@ -57,15 +57,15 @@ def in_own_process(function, *arguments, cpu_limit=3600.0, memory_limit=float("i
 
 
 def _answer(receive):
-    """What the other process said within a fifth of a second; None if nothing."""
+    """Return what the other process sent within a fifth of a second; None if nothing."""
     try:
         return receive.recv() if receive.poll(0.2) else None
     except EOFError:
-        return "the process ended without a word"
+        return "the process ended without a result"
 
 
 def _exceeded(pid, cpu_limit, memory_limit):
-    """Which limit a process has passed; None if none, or where there is no /proc to say it."""
+    """Return which limit a process has exceeded; None if none, or without /proc."""
     folder = Path(f"/proc/{pid}")
     try:
         times = (folder / "stat").read_text().rsplit(")", 1)[1].split()
@@ -79,8 +79,10 @@ def _exceeded(pid, cpu_limit, memory_limit):
 
 
 def _peak():
-    """The most memory this process had (GiB). What getrusage says includes the parent's, from the
-    moment between fork and exec."""
+    """Return the peak memory of this process in GiB.
+
+    The value of getrusage may include memory of the parent, from between fork and exec.
+    """
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
         kib = next(line.split()[1] for line in lines if line.startswith("VmHWM"))
@@ -97,5 +99,5 @@ def _child(send, function, arguments):
         send.send((wall, cpu, _peak(), result))
     except MemoryError:
         send.send("out of memory")
-    except Exception as error:  # whoever asked lists it
+    except Exception as error:  # the caller lists it
         send.send(f"{type(error).__name__}: {error}")

@@ -1,12 +1,13 @@
-"""Samples that some views lack: MKC-DNM on what is there, against deletion, mean filling and imml.
+"""Compare MKC-DNM on views that lack samples with deletion, mean imputation and imml.
 
-Usage: MKCLUST_DATA=folder python benchmarks/missing_rows.py [--imml PYTHON] [--store FILE] [sets]
+    MKCLUST_DATA=folder python benchmarks/missing_rows.py [--imml PYTHON] [--store FILE]
+                                                          [--no-page] [sets]
 
-Of every set, 10, 30 and 50 % of all (sample, view) cells are taken away at random, three times,
-so that each sample keeps one view at least. Scores are kept in FILE (JSON) as they come, and what
-is there is not computed again; the tables of docs/missing.md are then filled from it. `--imml` is
-the Python of an environment that has imml, which runs as a process of its own; without it its
-columns stay empty. One thread is enough: set OMP_NUM_THREADS=1.
+Of every data set, 10, 30 and 50 % of all (sample, view) cells are removed at random, three times,
+so that each sample keeps at least one view. Scores are stored in FILE (JSON), and stored scores are
+not computed again; the tables of docs/missing.md are filled from them. `--imml` is the Python of an
+environment with imml, which runs in its own process; without it its columns are empty. Set
+OMP_NUM_THREADS=1: one thread is enough.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ import numpy as np
 from pages import fill
 
 from mkclust import MKCDNM, MultiView, datasets, metrics, read
+from mkclust.agreement.common_rows import overlap_on_common_rows
 from mkclust.agreement.overlap import overlap
-from mkclust.data.missing import common_rows, overlap_on_common_rows
+from mkclust.data.missing import common_rows
 from mkclust.exceptions import InputError
 from mkclust.linalg.spectrum import Spectrum
 
 PAGE = Path(__file__).parent.parent / "docs" / "missing.md"
-SETS = {  # file, and which rows are used
+SETS = {  # file, and the step between the rows used
     "Mfeat": (None, 2), "BBCSport": ("bbcsport_2view.mat", 1), "MSRC-v1": ("MSRC-v1.mat", 1),
     "100Leaves": ("100Leaves.mat", 2), "ORL": ("ORL_4views.mat", 1),
     "Reuters-1200": ("Reuters-1200.mat", 1), "BBC4views": ("BBC4views.mat", 1),
@@ -65,7 +67,7 @@ for key in sorted(key for key in arrays if not key.startswith("view")):
 
 
 def load(folder, name):
-    """Dense views, columns of unit variance, and the number of classes."""
+    """Return dense views with columns of unit variance, and the classes."""
     file, step = SETS[name]
     views = (datasets.load_mfeat() if file is None else read(Path(folder) / file))[::step]
     arrays = []
@@ -77,7 +79,7 @@ def load(folder, name):
 
 
 def presence(n, m, share, seed):
-    """Cells that stay when a share of all n m is taken away, one of each sample at least."""
+    """Draw which of the n m cells are present; a sample keeps at least one view."""
     present = np.ones((n, m), dtype=bool)
     left = round(share * n * m)
     for cell in np.random.default_rng(seed).permutation(n * m):
@@ -105,14 +107,14 @@ def ours(arrays, present, classes, k):
     return scored(classes, fitted(MultiView(arrays, present=present), k).labels_)
 
 
-def mean_filling(arrays, present, classes, k):
+def mean_imputation(arrays, present, classes, k):
     pairs = zip(arrays, present.T, strict=True)
     filled = [np.where(held[:, None], X, X[held].mean(axis=0)) for X, held in pairs]
     return scored(classes, fitted(filled, k).labels_)
 
 
 def deletion(arrays, present, classes, k):
-    """Scores of the samples left, and ACC of all with the deleted ones counted as errors."""
+    """Return the scores of complete samples, and ACC with deleted samples counted as errors."""
     left = present.all(axis=1)
     if left.sum() <= 2 * k:
         return {"error": f"{left.sum()} complete samples for {k} clusters"}
@@ -120,11 +122,11 @@ def deletion(arrays, present, classes, k):
     return {"acc": kept["acc"] * float(left.mean()), "acc_kept": kept["acc"], "nmi": kept["nmi"]}
 
 
-METHODS = {"MKC-DNM": ours, "mean filling": mean_filling, "deletion": deletion}
+METHODS = {"MKC-DNM": ours, "mean imputation": mean_imputation, "deletion": deletion}
 
 
 def peers(python, arrays, masks, classes):
-    """Scores of all methods of imml on all masks, from one process of its own."""
+    """Yield the scores of all methods of imml on all masks, from one process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "set.npz")
         np.savez(path, **{f"view{p:02}": X for p, X in enumerate(arrays)}, **masks)
@@ -139,7 +141,7 @@ def peers(python, arrays, masks, classes):
 
 
 def measure(folder, names, python, store):
-    """All scores that the store lacks, written to it one by one."""
+    """Compute the scores that are not in the store, and write each to it."""
     known = json.loads(store.read_text()) if store.exists() else {}
 
     def keep(key, found):
@@ -168,12 +170,12 @@ def measure(folder, names, python, store):
 def tried(answer, arrays, present, classes, k):
     try:
         return answer(arrays, present, classes, k)
-    except InputError as error:  # a refusal is a result too
+    except InputError as error:  # a refusal is a result
         return {"error": str(error)[:200]}
 
 
 def cell(known, name, share, method, scores):
-    """Means over the seeds in per cent; a dash where the method gave no answer."""
+    """Return means over the seeds in percent; a dash where the method failed."""
     found = [known.get(f"{name}|{share}|{seed}|{method}", {"error": ""}) for seed in SEEDS]
     if any("error" in one for one in found):
         return "–"
@@ -182,7 +184,7 @@ def cell(known, name, share, method, scores):
 
 def table(known):
     yield (
-        "| data | complete | missing | MKC-DNM | mean filling | deletion | imml NEMO | "
+        "| data | complete | missing | MKC-DNM | mean imputation | deletion | imml NEMO | "
         "imml EEIMVC |"
     )
     yield "|---|---|---|---|---|---|---|---|"
@@ -200,7 +202,7 @@ def table(known):
                 *(first if share == SHARES[0] else ["", ""]),
                 f"{100 * share:.0f} %",
                 cell(known, name, share, "MKC-DNM", both),
-                cell(known, name, share, "mean filling", both),
+                cell(known, name, share, "mean imputation", both),
                 cell(known, name, share, "deletion", ("acc", "acc_kept")),
                 *(cell(known, name, share, method, both) for method in PEERS),
             ]
@@ -208,8 +210,8 @@ def table(known):
 
 
 def means(known):
-    """Averages over the sets that all of these answered, by share of missing cells."""
-    columns = ["MKC-DNM", "mean filling", *PEERS]
+    """Yield averages over the data sets where no method failed, by share of missing cells."""
+    columns = ["MKC-DNM", "mean imputation", *PEERS]
     yield "| missing | sets | " + " | ".join(columns) + " |"
     yield "|---|---|" + "---|" * len(columns)
     for share in SHARES:
@@ -225,7 +227,7 @@ def means(known):
 
 
 def simulation(draws=200):
-    """Agreement of two views with known canonical correlations, by three ways to measure it."""
+    """Yield the agreement of two views of known canonical correlation, estimated in three ways."""
     yield "| n, k, missing | ρ² | complete data | scaled product | orthonormal on common rows |"
     yield "|---|---|---|---|---|"
     rng = np.random.default_rng(0)
@@ -259,12 +261,16 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--imml", help="the Python of an environment with imml")
     parser.add_argument("--store", type=Path, default=Path("missing_rows.json"))
+    parser.add_argument("--no-page", action="store_true", help="print the tables only")
     parser.add_argument("sets", nargs="*", help=f"of {', '.join(SETS)}; all of them by default")
     given = parser.parse_args()
     if "MKCLUST_DATA" not in os.environ:
         sys.exit("set MKCLUST_DATA to the folder of benchmark data sets")
     chosen = given.sets or list(SETS)
     scores = measure(os.environ["MKCLUST_DATA"], chosen, given.imml, given.store)
-    fill(PAGE, "simulation", list(simulation()))
-    fill(PAGE, "table", list(table(scores)))
-    fill(PAGE, "means", list(means(scores)))
+    parts = {"table": table(scores), "means": means(scores)}
+    if given.no_page:
+        print("\n".join(line for lines in parts.values() for line in lines))
+    else:
+        for part, lines in {"simulation": simulation(), **parts}.items():
+            fill(PAGE, part, list(lines))

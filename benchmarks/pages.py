@@ -1,10 +1,10 @@
-"""Measured tables inside documentation pages, between marks that name them."""
+"""Fill measured tables into documentation pages, between comments that name them."""
 
 from __future__ import annotations
 
 
 def fill(page, name, lines):
-    """Replace what stands between ``<!-- name -->`` and ``<!-- /name -->`` in a page."""
+    """Replace the text between ``<!-- name -->`` and ``<!-- /name -->`` in a page."""
     text = page.read_text(encoding="utf-8")
     head, rest = text.split(f"<!-- {name} -->\n")
     tail = rest[rest.index(f"<!-- /{name} -->") :]

@@ -1,4 +1,4 @@
-"""What the product is measured against, written as plainly as possible."""
+"""Reference implementations without optimization, for comparison in speed.py."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sklearn.cluster import SpectralClustering
 from sklearn.preprocessing import StandardScaler
 
 from mkclust.agreement.overlap import overlap
-from mkclust.dual_noise.constraints import staircases
+from mkclust.dual_noise.constraints import overlap_constraints
 from mkclust.dual_noise.dimensions import authors
 from mkclust.linalg.spectrum import Spectrum
 
 
 def lanczos(kernels, size):
-    """`size` leading eigenvectors of every kernel, by Lanczos (ARPACK, at its own settings)."""
+    """Return the `size` leading eigenvectors of every kernel, by ARPACK with default settings."""
     bases, random = [], np.random.default_rng(0)
     for K in kernels:
         _, vectors = eigsh(K, k=size, which="LA", v0=random.standard_normal(len(K)))
@@ -26,16 +26,16 @@ def lanczos(kernels, size):
 
 
 def subset(kernels, size):
-    """The same by LAPACK's solver for a part of the spectrum."""
+    """Return the same by the LAPACK solver for a part of the spectrum."""
     window = [len(kernels[0]) - size, len(kernels[0]) - 1]
     found = [scipy.linalg.eigh(K, subset_by_index=window)[1] for K in kernels]
     return [np.asfortranarray(vectors[:, ::-1]) for vectors in found]
 
 
 def literal(kernels, k):
-    """The published procedure as it is: min(n, 25k) eigenvectors, a product for every probe.
+    """Run the published procedure: min(n, 25k) eigenvectors, one matrix product per constraint.
 
-    Lanczos as its authors use it, their search, no tables; a constraint that fails ends a probe.
+    Eigenvectors by Lanczos and the search of the authors, without tables of overlaps.
     """
     n = len(kernels[0])
     bases = lanczos(kernels, min(n - 1, 25 * k))
@@ -45,7 +45,7 @@ def literal(kernels, k):
 
 
 def literal_search(bases, k):
-    """The alternating search with every constraint of a probe computed by its product."""
+    """Run the alternating search, computing every constraint by its matrix product."""
     m, size = len(bases), bases[0].shape[1]
 
     def overlap_of(p, a, q, b):
@@ -92,16 +92,16 @@ def literal_search(bases, k):
 
 
 def naive(kernels, k, eigenvectors=lanczos):
-    """Look-up tables instead of products, but still min(n, 25k) eigenvectors and a full SVD."""
+    """Use tables of overlaps in place of products, but min(n, 25k) eigenvectors and a full SVD."""
     bases = eigenvectors(kernels, min(len(kernels[0]) - 1, 25 * k))
     spectra = [Spectrum(V, np.ones(V.shape[1]), False) for V in bases]
-    d, _ = authors(staircases(overlap(spectra), k, k), k)
+    d, _ = authors(overlap_constraints(overlap(spectra), k, k), k)
     U, _, _ = np.linalg.svd(np.hstack([V[:, :a] for V, a in zip(bases, d, strict=True)]), False)
     return d, U[:, :k]
 
 
 def concatenated(views, k):
-    """What a scikit-learn user would do: z-score, put side by side, spectral clustering."""
+    """Standardize and concatenate the views, then cluster them by spectral clustering."""
     X = np.hstack([StandardScaler().fit_transform(np.asarray(v, dtype=float)) for v in views])
     model = SpectralClustering(k, affinity="nearest_neighbors", random_state=0)
     return model.fit_predict(X)

@@ -1,15 +1,13 @@
-"""Time, memory and quality of the large-n route from 1e5 to 1e7 rows, beside its alternatives.
+"""Time, memory and ARI of MKC-DNM over chunks of 1e5 to 1e7 rows, compared with k-means.
 
-Makes planted views (5 x 20 columns, 20 clusters, one view pure noise) as float32 .npy parts in a
-temporary folder, runs each method in a process of its own, and writes benchmarks/SCALE.md:
+The script writes planted views (5 x 20 columns, 20 clusters, one view pure noise) as float32 .npy
+parts to a temporary folder, runs each method in its own process, and writes benchmarks/SCALE.md:
 
     python benchmarks/scale.py                   # 1e5 and 1e6
     python benchmarks/scale.py 1e5 1e6 1e7 --components 100
 
-The alternatives run with their own defaults (one k-means++ start, three for MiniBatchKMeans);
-MKC-DNM with its ten starts on a sample.
-
-Sizes measured earlier are kept in SCALE.json and shown beside the new ones.
+The other methods run with their defaults (one k-means++ start, three for MiniBatchKMeans), MKC-DNM
+with ten starts on a sample. Earlier results are kept in SCALE.json and shown with the new ones.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 K, WIDTH, CLEAN, NOISE = 20, 20, 4, 1
-SEPARATION = 1.0  # deviation of the centres; the noise around them has deviation 1
+SEPARATION = 1.0  # standard deviation of the centers; that of the noise around them is 1
 PART = 250_000  # rows per file
 NAMES = [f"view{p + 1}" for p in range(CLEAN)] + ["noise"]
 ROUTES = {
@@ -43,8 +41,8 @@ STAGES = ("moments", "means", "cross-products", "small problem", "embedding", "k
 
 
 def make(folder: Path, n: int, seed: int = 0) -> None:
-    """Views and labels as parts, a part at a time."""
-    centres = np.random.default_rng(seed).normal(size=(CLEAN, K, WIDTH)) * SEPARATION
+    """Write views and labels in parts."""
+    centers = np.random.default_rng(seed).normal(size=(CLEAN, K, WIDTH)) * SEPARATION
     for number, start in enumerate(range(0, n, PART)):
         random = np.random.default_rng([seed, number])
         rows = min(PART, n - start)
@@ -53,7 +51,7 @@ def make(folder: Path, n: int, seed: int = 0) -> None:
         for p, name in enumerate(NAMES):
             X = random.standard_normal((rows, WIDTH), dtype=np.float32)
             if p < CLEAN:
-                X += centres[p][y].astype(np.float32)
+                X += centers[p][y].astype(np.float32)
             save(folder / name, number, X)
 
 
@@ -107,7 +105,7 @@ def run_sklearn(folder: Path, route: str, components: int | None) -> tuple[np.nd
 
 
 def one(folder: Path, route: str, components: int | None) -> None:
-    """One method in this process: a line of JSON with time, memory and quality."""
+    """Run one method in this process; print time, memory and ARI as a line of JSON."""
     from sklearn.metrics import adjusted_rand_score
 
     warnings.simplefilter("ignore")
@@ -170,11 +168,12 @@ def page(results: dict, components: int | None) -> str:
     threads = os.environ.get("OMP_NUM_THREADS", "all")
     return f"""# Scale
 
-{CLEAN} views of {WIDTH} columns with {K} planted clusters (centres of deviation {SEPARATION:g},
-noise of deviation 1) and one view of pure noise; float32 .npy parts on disk; Gaussian kernels,
-{components or "300 (default)"} landmarks per view. {platform.machine()}, {os.cpu_count()} cores,
-OMP_NUM_THREADS={threads}, Python {platform.python_version()}, numpy {np.__version__}.
-Every method in a process of its own, reading the same files. Made by `benchmarks/scale.py`.
+{CLEAN} views of {WIDTH} columns with {K} planted clusters (standard deviation of the centers
+{SEPARATION:g}, of the noise 1) and one view of pure noise; float32 .npy parts on disk; Gaussian
+kernels, {components or "300 (default)"} landmarks per view. {platform.machine()},
+{os.cpu_count()} cores, OMP_NUM_THREADS={threads}, Python {platform.python_version()},
+numpy {np.__version__}.
+Every method runs in its own process and reads the same files. Made by `benchmarks/scale.py`.
 
 ## Seconds per stage
 
@@ -182,13 +181,13 @@ Every method in a process of its own, reading the same files. Made by `benchmark
 
 Growth exponent of the whole: {"; ".join(growth)}.
 
-## Beside what else one would take
+## Comparison with other methods
 
 {table(["rows", "method", "seconds", "CPU seconds", "peak GiB", "ARI"], compared)}
 
-## What was chosen
+## Dimensions
 
-{table(["rows", "d", "threshold in the end", "flagged unrelated"], chosen)}
+{table(["rows", "d", "final threshold", "unrelated views"], chosen)}
 """
 
 

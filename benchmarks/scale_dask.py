@@ -1,4 +1,4 @@
-"""What the dask engine costs: one run on threads, on two workers, and with one of them killed.
+"""Cost of the Dask engine: a run on threads, on two workers, and with one worker killed.
 
 python benchmarks/scale_dask.py 1e6
 """
@@ -55,7 +55,7 @@ def main() -> None:
             with listening(kill):
                 found, killed = fitted(folder, dask=client)
             same = np.array_equal(found.labels_, plain.labels_)
-            print(f"one killed amid the cross-products: {killed:.1f} s, same labels: {same}")
+            print(f"one killed during the cross-products: {killed:.1f} s, same labels: {same}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The benchmark data sets as the tables of this folder take them."""
+"""The benchmark data sets of the scripts in this folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from mkclust import MultiView, read
 
-# In the order of their index; even places were looked at while rules were made, odd ones were not.
+# In the order of the index of the folder. Rules were developed on even places only.
 SETS = (
     "bbcsport_2view", "CCV", "ProteinFold", "YALE_Kmatrix",
     "jaffe_expression_213n_676d_10c_7g_uni_12k_", "BBC4views", "20NewsGroups", "Reuters-1200",
@@ -22,7 +22,7 @@ SETS = (
 
 
 def load(name: str, rows: int) -> MultiView:
-    """One set, at most `rows` samples of it (seeded)."""
+    """Read a data set, or a seeded random sample of `rows` samples of it."""
     folder = os.environ.get("MKCLUST_DATA")
     if not folder:
         raise SystemExit("set MKCLUST_DATA to the folder of benchmark data sets")
@@ -34,7 +34,7 @@ def load(name: str, rows: int) -> MultiView:
 
 
 def short(name: str) -> str:
-    """The name as tables print it."""
+    """Return the name in tables."""
     return name.replace("jaffe_expression_213n_676d_10c_7g_uni_12k_", "JAFFE 12 kernels").split(
         "_googlenet"
     )[0].removesuffix("_tfidf_uni")  # fmt: skip

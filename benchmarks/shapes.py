@@ -1,8 +1,9 @@
-"""The shapes of the paper's Table 3 as synthetic data, from features; writes benchmarks/SHAPES.md.
+"""Time of methods on synthetic data of the shapes in the paper's Table 3.
 
-Usage: python benchmarks/shapes.py [544] [940] [1500] [6773] [8189] [18758] [--methods mkc-dnm ...]
+    python benchmarks/shapes.py [544] [940] [1500] [6773] [8189] [18758] [--methods mkc-dnm ...]
 
-Every run has a process of its own, with limits on its CPU seconds and its memory.
+The script writes benchmarks/SHAPES.md. Every run starts from features in its own process, with
+limits of CPU seconds and memory.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ SMALL = SHAPES[:3]
 
 
 def run_shape(method, shape):
-    """Fit one method on planted clusters of this shape, from features; accuracy."""
+    """Fit one method to planted clusters of this shape; return its accuracy."""
     noise_views = shape.m // 3 if shape.m > 10 else 0
     views = datasets.make_views(
         shape.n, shape.k, shape.m - noise_views, n_noise_views=noise_views,
@@ -70,7 +71,7 @@ def run_shape(method, shape):
 
 
 def table(shapes, methods=(*OURS, *PEERS), cpu_limit=None):
-    """One line for each shape and method, as they are measured."""
+    """Yield one line for each shape and method."""
     yield "| shape (n × m, k) | method | wall s | CPU s | peak GiB | ACC | published run s |"
     yield "|---|---|---|---|---|---|---|"
     for shape in shapes:
@@ -90,6 +91,7 @@ def table(shapes, methods=(*OURS, *PEERS), cpu_limit=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("samples", nargs="*", type=int, help="of the shapes to run; all of them")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_name("SHAPES.md"))
     parser.add_argument("--methods", nargs="+", choices=[*OURS, *PEERS], default=[*OURS, *PEERS])
     asked = parser.parse_args()
     unknown = {*asked.samples} - {shape.n for shape in SHAPES}
@@ -100,10 +102,10 @@ def main():
         "# Times at the shapes of the paper's Table 3",
         "",
         "Synthetic data: planted clusters in views of 30 columns with noise; a third of the 69 "
-        "views is nothing else. Only the shapes are the paper's, so are the published seconds, "
-        "which start from ready kernels, on its machine. Here every run starts from features, in "
-        f"a process of its own, within {MEMORY_LIMIT:g} GiB and {PEER_LIMIT:.0f} s of CPU "
-        f"({CPU_LIMIT['mkc-dnm']:.0f} s for MKC-DNM); BLAS threads: "
+        "views is pure noise. Only the shapes are those of the paper. The published seconds start "
+        "from kernels, on the authors' machine; here every run starts from features, in its own "
+        f"process, with limits of {MEMORY_LIMIT:g} GiB and {PEER_LIMIT:.0f} s of CPU "
+        f"({CPU_LIMIT['mkc-dnm']:.0f} s for MKC-DNM). BLAS threads: "
         f"{os.environ.get('OMP_NUM_THREADS', 'all')} of {os.cpu_count()} cores, load at start "
         f"{os.getloadavg()[0]:.1f}. Compare CPU seconds where the machine was shared.",
         "",
@@ -111,7 +113,7 @@ def main():
     for line in table(shapes, asked.methods):
         print(line, flush=True)
         lines.append(line)
-    Path(__file__).with_name("SHAPES.md").write_text("\n".join([*lines, ""]))
+    asked.out.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Speed of the in-memory path as ratios measured in one run; writes benchmarks/RESULTS.md.
+"""Speed of fits in memory, as ratios measured in one run; writes benchmarks/RESULTS.md.
 
-Usage: python benchmarks/speed.py [bases] [kernels] [features] [eigen] [exact] [shapes] [peers]
+    python benchmarks/speed.py [--out FILE] [bases] [kernels] [features] [eigen] [exact] [shapes]
+                               [peers]
 
-Two passes, each in a process of its own: BLAS on one thread, and on every core.
+There are two passes, each in its own process: BLAS on one thread, and on every core.
 """
 
 from __future__ import annotations
@@ -25,22 +26,38 @@ from scipy.sparse.linalg import eigsh
 from shapes import SMALL, table
 
 import mkclust
-from mkclust import MKCDNM, cluster, datasets, metrics
+from mkclust import METHODS, MKCDNM, GraphFusion, datasets, metrics
 from mkclust.agreement.overlap import overlap
+from mkclust.agreement.subspaces import KernelSubspaces, SpectraInMemory
 from mkclust.bench.peers import PEERS
 from mkclust.dual_noise.consensus import consensus
-from mkclust.dual_noise.constraints import relaxed_staircases, shortfall, staircases
+from mkclust.dual_noise.constraints import overlap_constraints, relaxed_constraints, shortfall
 from mkclust.dual_noise.dimensions import authors, choose_dimensions
 from mkclust.dual_noise.exact_search import _Program, optimum
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.krylov import KrylovSpace
-from mkclust.linalg.spectrum import Spectra, Spectrum
+from mkclust.linalg.spectrum import Spectrum
 
 HERE = Path(__file__).parent
 
 
+class GivenSubspaces(SpectraInMemory):
+    """Bases that are computed already."""
+
+    def __init__(self, spectra):
+        super().__init__([f"view{p + 1}" for p in range(len(spectra))])
+        self._spectra = spectra
+        self._size = max(spectrum.size for spectrum in spectra)
+
+    def known(self, p):
+        return self._spectra[p]
+
+    def find(self, p, size):
+        raise AssertionError("all eigenvectors are given")
+
+
 def planted_bases(n, m, D, k, rng):
-    """Orthonormal bases (n x D) of m views that share k directions nearly."""
+    """Yield orthonormal bases (n x D) of m views that nearly share a k-dimensional subspace."""
     shared = rng.standard_normal((n, k))
     for _ in range(m):
         own = rng.standard_normal((n, D - k))
@@ -49,18 +66,18 @@ def planted_bases(n, m, D, k, rng):
 
 
 def bases():
-    """From bases to H*, against the one product that cannot be avoided."""
-    yield "| n, m, D, k | bare BᵀB (CPU s) | bases → H* (CPU s) | ratio CPU | ratio wall |"
+    """Eigenvectors to consensus, compared with the product of all bases alone."""
+    yield "| n, m, D, k | BᵀB alone (CPU s) | bases → H* (CPU s) | ratio CPU | ratio wall |"
     yield "|---|---|---|---|---|"
     for n, m, D, k in ((2000, 6, 100, 10), (8189, 4, 204, 102), (100000, 5, 60, 20)):
-        spectra = list(planted_bases(n, m, D, k, np.random.default_rng(0)))
+        spectra = GivenSubspaces(list(planted_bases(n, m, D, k, np.random.default_rng(0))))
         B = np.asfortranarray(np.hstack([s.vectors for s in spectra]))
 
         def ours(spectra=spectra, k=k, D=D):
-            found = overlap(spectra)
+            found = spectra.overlap(k)
             missed = shortfall(found, k)
-            stairs = (relaxed_staircases if missed else staircases)(found, k, k)
-            chosen = choose_dimensions(stairs, k, "authors", D)
+            limits = (relaxed_constraints if missed else overlap_constraints)(found, k, k)
+            chosen = choose_dimensions(limits, k, "authors", D)
             return consensus(spectra, chosen.d, k, found)
 
         turns = in_turn({"bare": lambda B=B: B.T @ B, "ours": ours}, 5)
@@ -72,7 +89,7 @@ def bases():
 
 
 def kernels():
-    """Mfeat: kernels to H*."""
+    """Mfeat: kernels to consensus."""
     views = datasets.load_mfeat()
     bank = KernelBank(views, KernelRecipe())
     ready = [bank[p] for p in range(len(bank))]
@@ -84,13 +101,13 @@ def kernels():
         ).fit(ready)  # fmt: skip
 
     mine = {
-        "ours (k-means once included)": lambda: ours("double"),
-        "ours in single precision": lambda: ours("single"),
+        "mkclust (with one start of k-means)": lambda: ours("double"),
+        "mkclust, single precision": lambda: ours("single"),
     }
     theirs = {
-        "naive, with tables, Lanczos": lambda: naive(ready, 10),
-        "naive, with tables, LAPACK subset": lambda: naive(ready, 10, subset),
-        "published procedure, literally": lambda: literal(ready, 10),
+        "reference with tables, Lanczos": lambda: naive(ready, 10),
+        "reference with tables, LAPACK subset": lambda: naive(ready, 10, subset),
+        "published procedure": lambda: literal(ready, 10),
     }
     turns = in_turn(mine, 8) | in_turn(theirs, 2)
     (fast, model), (single, _) = (turns[name] for name in mine)
@@ -99,7 +116,7 @@ def kernels():
     yield f"Dimensions equal in all five: {'yes' if same else 'NO'} ({model.dimensions_})."
     yield ""
     yield (
-        "| kernels → H* | wall s | CPU s | times ours: wall | CPU | times ours in single: wall | "
+        "| kernels → H* | wall s | CPU s | ratio: wall | CPU | ratio to single precision: wall | "
         "CPU |"
     )
     yield "|---|---|---|---|---|---|---|"
@@ -111,7 +128,7 @@ def kernels():
 
 
 def features():
-    """Mfeat: features to labels, against spectral clustering of all columns side by side."""
+    """Mfeat: features to labels, compared with spectral clustering of the concatenated views."""
     views = datasets.load_mfeat()
 
     def ours(precision):
@@ -123,14 +140,12 @@ def features():
             first: lambda: concatenated(views.views, 10),
             "MKC-DNM, double precision": lambda: ours("double").labels_,
             "MKC-DNM, single precision": lambda: ours("single").labels_,
-            "the default, pooled neighbour graphs": lambda: (
-                cluster(views, 10, random_state=0).labels_
-            ),
+            "graph fusion": lambda: GraphFusion(10, random_state=0).fit(views).labels_,
         },
         8,
     )
     peer = rows[first][0]
-    yield "| features → labels | wall s | CPU s | times concatenated: wall | CPU | ACC |"
+    yield "| features → labels | wall s | CPU s | ratio to concatenated: wall | CPU | ACC |"
     yield "|---|---|---|---|---|---|"
     for name, (t, y) in rows.items():
         yield (
@@ -140,7 +155,7 @@ def features():
 
 
 def eigen():
-    """The eigensolvers, and why `spectrum.py` chooses as it does."""
+    """Eigensolvers (CPU s), from which `linalg/spectrum.py` chooses."""
     yield "| n | D | LAPACK, all | LAPACK, subset | Lanczos | block Krylov | its space | residual |"
     yield "|---|---|---|---|---|---|---|---|"
     rng = np.random.default_rng(0)
@@ -170,7 +185,7 @@ def _solvers(K, sizes, direct):
 
         t, (pairs, size) = best(krylov, 2)
         if pairs is None:
-            shown = "gives up | - | -"
+            shown = "not converged | - | -"
         else:
             values, V = pairs
             residual = np.linalg.norm(K @ V - V * values, axis=0).max() / values[0]
@@ -179,18 +194,18 @@ def _solvers(K, sizes, direct):
 
 
 def exact():
-    """The proven optimum for 69 views, against HiGHS on the same model without any reduction."""
-    yield "| D | unreduced HiGHS (CPU s) | ours, ties broken (CPU s) | ratio | sum of d | bound |"
+    """The proven optimum for 69 views, compared with HiGHS on the same model without reduction."""
+    yield "| D | HiGHS without reduction (CPU s) | mkclust (CPU s) | ratio | sum of d | bound |"
     yield "|---|---|---|---|---|---|"
     views = datasets.make_views(940, 4, 46, n_noise_views=23, noise=3.0, random_state=0)
-    spectra = Spectra(KernelBank(views, KernelRecipe()), views.names)
+    spectra = KernelSubspaces.of(KernelBank(views, KernelRecipe()))
     spectra.grow(80)
     for D in (64, 80):
         found = overlap([spectra[p].head(D) for p in range(len(spectra))])
-        stairs = staircases(found, 4, 4)
-        start = authors(stairs, 4)[0]
-        ours, result = best(lambda s=stairs, d=start, f=found: optimum(s, d, f.reproduced(4)), 3)
-        slow, value = best(lambda s=stairs: _unreduced(s), 1)
+        limits = overlap_constraints(found, 4, 4)
+        start = authors(limits, 4)[0]
+        ours, result = best(lambda s=limits, d=start, f=found: optimum(s, d, f.reproduced(4)), 3)
+        slow, value = best(lambda s=limits: _unreduced(s), 1)
         assert value == result.d.sum(), (value, result.d.sum())
         yield (
             f"| {D} | {slow.cpu:.2f} | {ours.cpu:.2f} | {slow / ours:.0f} | {result.d.sum()} | "
@@ -198,36 +213,36 @@ def exact():
         )
 
 
-def _unreduced(stairs):
-    # Levels without which a pair fails even at all directions are not a choice: not modelled.
-    stairs = stairs.tightened(np.maximum(stairs.lower, stairs.least(stairs.upper)), stairs.upper)
-    program = _Program(stairs)
+def _unreduced(limits):
+    # Levels that every solution needs are not modeled.
+    limits = limits.tightened(np.maximum(limits.lower, limits.least(limits.upper)), limits.upper)
+    program = _Program(limits)
     found = milp(
         np.ones(program.size), integrality=np.ones(program.size), bounds=Bounds(0, 1),
         constraints=[program.cover], options={"mip_rel_gap": 0.0, "time_limit": 600.0},
     )  # fmt: skip
-    return round(found.fun) + int(stairs.lower.sum())
+    return round(found.fun) + int(limits.lower.sum())
 
 
 def shapes():
-    """The small shapes of the paper's Table 3, synthetic, from features, each in its process."""
-    yield "All six, up to 18758 × 5, are in [SHAPES.md](SHAPES.md) (`benchmarks/shapes.py`)."
+    """Synthetic data of the small shapes of the paper's Table 3."""
+    yield "All six shapes are in [SHAPES.md](SHAPES.md) (`benchmarks/shapes.py`)."
     yield ""
     yield from table(SMALL, cpu_limit=60.0)
 
 
 def peers():
-    """Packages of others on Mfeat, from features to labels in their documented default use."""
-    yield "| who | wall s | CPU s | times MKC-DNM, CPU | peak GiB | ACC |"
+    """Other packages on Mfeat, features to labels, with their documented defaults."""
+    yield "| method | wall s | CPU s | ratio to graph fusion, CPU | peak GiB | ACC |"
     yield "|---|---|---|---|---|---|"
     ours = None
-    for name in ("mkc-dnm", "auto", "concat-spectral", *THEIRS):
+    for name in ("graph-fusion", "mkc-dnm", "concat-spectral", *THEIRS):
         title, version = _title(name)
         if version is None:
             yield f"| {title} | not installed | | | | |"
             continue
         found = in_own_process(_on_mfeat, name, cpu_limit=PATIENCE)
-        if isinstance(found, str):  # a limit it passed, or its error
+        if isinstance(found, str):  # a limit that it exceeded, or its error
             yield f"| {title} {version} | {found} | | | | |"
             continue
         t, accuracy = found[3]
@@ -243,9 +258,9 @@ THEIRS = [name for name, peer in PEERS.items() if peer.package in ("mvlearn", "p
 
 
 def _title(name):
-    """What a table calls it, and its version: empty for what is no package, None if missing."""
+    """Return the name in tables and the version: empty without a package, None if missing."""
     if name not in PEERS:
-        return "mkclust, MKC-DNM", mkclust.__version__
+        return f"mkclust, {METHODS[name].title}", mkclust.__version__
     title, package = PEERS[name].title, PEERS[name].package
     try:
         return title, importlib.metadata.version(package) if package else ""
@@ -254,20 +269,19 @@ def _title(name):
 
 
 def _on_mfeat(name):
-    """Time without imports, and accuracy."""
+    """Return the time without imports, and the accuracy."""
     views = datasets.load_mfeat()
     if name in PEERS:
         importlib.import_module(PEERS[name].package or "mkclust")
-        given = views if PEERS[name].whole else views.views
-        t, labels = best(lambda: PEERS[name].label(given, 10, 0), 1)
+        t, labels = best(lambda: PEERS[name].label(views.views, 10, 0), 1)
     else:
-        t, fitted = best(lambda: MKCDNM(10, kernel="gaussian", random_state=0).fit(views), 1)
+        t, fitted = best(lambda: METHODS[name](10, random_state=0).fit(views), 1)
         labels = fitted.labels_
     return t, metrics.accuracy(views.labels, np.asarray(labels))
 
 
 SECTIONS = {s.__name__: s for s in (bases, kernels, features, eigen, exact, shapes, peers)}
-ON_EVERY_CORE = ("bases", "kernels", "features")  # what is measured a second time
+ON_EVERY_CORE = ("bases", "kernels", "features")  # measured a second time
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -276,28 +290,28 @@ def header():
         f"{p} {importlib.metadata.version(p)}" for p in ("numpy", "scipy", "scikit-learn")
     )
     return [
-        "# Speed, measured",
+        "# Speed",
         "",
         f"mkclust {mkclust.__version__}, Python {platform.python_version()}, {versions}; "
         f"{os.cpu_count()} cores; load at start {os.getloadavg()[0]:.1f}. Best of several runs, "
-        "taken in turns where they are compared; compare ratios, not seconds.",
+        "which alternate where they are compared. Compare ratios, not seconds.",
         "",
         *PRECISION_NOTE,
     ]
 
 
 PRECISION_NOTE = (
-    'Single precision (`precision="single"`) rounds kernels and Krylov spaces to float32: half '
-    "the memory of a kernel, eigenvalues to some 1e-7 of the largest, H* to about 1e-5. Directions "
-    "with eigenvalues below 1e-5 of the largest are left out (1e-10 in double). Overlaps, "
-    "dimensions, consensus and k-means are in double either way; dimensions may differ where an "
-    "overlap is within 1e-5 of its threshold.",
+    'Single precision (`precision="single"`) rounds kernels and Krylov spaces to float32. A kernel '
+    "takes half the memory; errors are about 1e-7 of the largest eigenvalue and 1e-5 in H*. "
+    "Eigenvectors with eigenvalues below 1e-5 of the largest are left out (1e-10 in double "
+    "precision). Overlaps, dimensions, consensus and k-means are always in double precision; "
+    "dimensions may differ where an overlap is within 1e-5 of its threshold.",
     "",
 )
 
 
 def measured(names):
-    """The sections as they are measured, in this process and with its threads."""
+    """Yield the lines of the sections, measured in this process."""
     for name in names:
         section, began = SECTIONS[name], time.perf_counter()
         yield from (f"### {section.__doc__}", "")
@@ -307,7 +321,7 @@ def measured(names):
 
 
 def in_a_pass(threads, names):
-    """The same from a process whose libraries were loaded with that many threads."""
+    """Yield the same from a process with that many threads."""
     command = [sys.executable, __file__, "--here", *names]
     environment = os.environ | dict.fromkeys(THREADS, str(threads))
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -318,6 +332,9 @@ def in_a_pass(threads, names):
 
 
 def main(chosen):
+    out = HERE / "RESULTS.md"
+    if chosen[:1] == ["--out"]:
+        out, chosen = Path(chosen[1]), chosen[2:]
     lines = header()
     names = chosen or list(SECTIONS)
     again = [name for name in names if name in ON_EVERY_CORE]
@@ -328,7 +345,7 @@ def main(chosen):
             for line in in_a_pass(threads, sections):
                 print(line, flush=True)
                 lines.append(line)
-    (HERE / "RESULTS.md").write_text("\n".join(lines))
+    out.write_text("\n".join(lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

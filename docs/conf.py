@@ -1,4 +1,4 @@
-"""How the pages are built: ``make docs``, or ``sphinx-build -W docs docs/_build/html``."""
+"""Settings of Sphinx: ``make docs``, or ``sphinx-build -W docs docs/_build/html``."""
 
 import sys
 from pathlib import Path
@@ -23,14 +23,15 @@ extensions = [
 exclude_patterns = ["_build"]
 default_role = "code"  # `name` in a docstring
 smartquotes = False  # -- begins an option
+highlight_language = "none"  # of blocks without a language: commands and output
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # docstrings say what goes in, by shape
+autodoc_typehints = "none"  # docstrings have the shapes
 napoleon_google_docstring = False
-napoleon_custom_sections = ["Attributes"]  # as it stands
+napoleon_custom_sections = ["Attributes"]  # keep the section as it is written
 napoleon_use_rtype = False
 
 html_theme = "furo"

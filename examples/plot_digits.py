@@ -1,15 +1,15 @@
-"""Two thousand handwritten digits in six views: the clusters, and how each view sees them."""
+"""Two thousand handwritten digits in six views: clusters, similarities and view weights."""
 
 import matplotlib.pyplot as plt
 
-from mkclust import MKCDNM, datasets, plot
+from mkclust import GraphFusion, datasets, plot
 
 views = datasets.load_mfeat()
-model = MKCDNM(10, random_state=0).fit(views)
+model = GraphFusion(10, random_state=0).fit(views)
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 4.4), layout="constrained")
 for view, ax in zip([None, "fac", "mor"], axes, strict=True):
     plot.blocks(model, view, ax=ax)
 
 plot.embedding(model)
-plot.evolution(model)
+plot.weights(model)

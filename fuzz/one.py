@@ -15,6 +15,8 @@ import atheris
 import mutations
 import targets
 
+from mkclust.io._guards.memory import allow_process_limit
+
 # Coverage is asked of what reads bytes, not of what is done with the numbers.
 READERS = ("mkclust.io", "mkclust.chunked.parts", "mkclust.data.adapters",
            "mkclust.data.views", "zipfile", "numpy.lib._format_impl", "numpy.lib.format",
@@ -61,6 +63,7 @@ def main() -> None:
     print(f"{instrument()} functions report their branches", file=sys.stderr)
     before = _peak()
     _limit_memory()
+    allow_process_limit()
     targets.watch()
 
     def one_input(data: bytes) -> None:

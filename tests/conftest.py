@@ -8,7 +8,6 @@ import pytest
 from hypothesis import settings
 
 from _support.fits import SOLVERS, fit_digits
-from mkclust.cli import app as cli
 from mkclust.data.datasets import load_mfeat
 
 # The same commit gives the same verdict; HYPOTHESIS_PROFILE=explore draws new examples each time.
@@ -60,6 +59,8 @@ def solved(digits):
 @pytest.fixture
 def run(monkeypatch, capsys, tmp_path):
     """Run mkclust with arguments inside an empty folder; exit code, stdout, stderr."""
+    from mkclust.cli import app as cli
+
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):

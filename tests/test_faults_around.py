@@ -1,4 +1,4 @@
-"""Real faults around a run: full and read-only disks, vanished folders, other processes, bad pipes.
+"""Real faults around a run: full and read-only disks, deleted folders, other processes, pipes.
 
 As in `test_faults.py`, mounts, limits, pipes and terminals are the system's own.
 """
@@ -29,7 +29,7 @@ from mkclust.bench.machine import alive, owner_name
 from mkclust.bench.record import DONE
 from mkclust.bench.store import LEASE, Limits, Outcome, Store
 from mkclust.bench.units import Planned, Unit
-from mkclust.cli import app as cli
+from mkclust.cli.output_directory import OutputFolder
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 from mkclust.progress import listening
@@ -44,12 +44,12 @@ def views(tmp_path):
 
 @pytest.fixture
 def disks(tmp_path, monkeypatch):
-    """Skips where no disk can be mounted; temporary folders are the test's own."""
+    """Skip where no disk can be mounted; set the folder for temporary files."""
     rescue = tmp_path / "temporary"
     rescue.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(rescue))
     if not can_mount(tmp_path / "probe"):
-        pytest.skip("this system lets nobody mount a disk")
+        pytest.skip("this system does not allow mounting a disk")
     return tmp_path
 
 
@@ -73,11 +73,11 @@ def test_a_full_disk_leaves_nothing_half_written_and_the_results_elsewhere(views
 
 def test_a_disk_that_turns_read_only_loses_nothing(views, disks):
     out = disks / "out"
-    real = cli.kept
+    real = OutputFolder.write
 
     def before():
         in_own_mounts(out)
-        cli.kept = lambda *given: make_read_only(out) and real(*given)
+        OutputFolder.write = lambda *given: make_read_only(out) and real(*given)
 
     command = Command(disks, "cluster", views, "-k", 3, "-o", "out", before=before)
     code, said, _ = command.end()
@@ -108,19 +108,41 @@ def test_a_limit_on_file_size_is_a_full_disk_too(views, tmp_path, monkeypatch):
     assert not leftovers(tmp_path) and not [*tmp_path.glob("mkclust-out-*")]
 
 
-def test_a_folder_deleted_on_the_way_is_made_again(views, tmp_path):
-    real = cli.kept
+def test_a_folder_deleted_during_the_run_is_created_again(views, tmp_path):
+    real, out = OutputFolder.write, tmp_path / "out"
+    out.mkdir()
 
-    def vanished(out, write):
-        (tmp_path / "out").rmdir()
-        return real(out, write)
+    def deleted(*given):
+        out.rmdir()
+        return real(*given)
 
     command = Command(
         tmp_path, "cluster", views, "-k", 3, "-o", "out",
-        before=lambda: setattr(cli, "kept", vanished),
+        before=lambda: setattr(OutputFolder, "write", deleted),
     )  # fmt: skip
     assert command.end()[0] == 0
-    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"labels.csv", "result.json"}
+    assert {path.name for path in out.iterdir()} >= {"labels.csv", "result.json"}
+
+
+def test_a_file_that_appears_during_the_run_is_kept(views, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    real, out = OutputFolder.write, tmp_path / "out"
+
+    def appeared(*given):
+        out.mkdir()
+        (out / "labels.csv").write_text("of my own")
+        return real(*given)
+
+    command = Command(
+        tmp_path, "cluster", views, "-k", 3, "-o", "out",
+        before=lambda: setattr(OutputFolder, "write", appeared),
+    )  # fmt: skip
+    code, said, _ = command.end()
+    assert code == 1 and "did not write" in said and "they are in" in said
+    assert [path.name for path in out.iterdir()] == ["labels.csv"]
+    assert (out / "labels.csv").read_text() == "of my own"
+    (other,) = tmp_path.glob("mkclust-out-*")
+    assert_whole(other)
 
 
 def test_an_output_inside_a_file_is_refused(views, tmp_path):
@@ -148,8 +170,9 @@ def test_two_runs_share_a_work_folder(tmp_path):
     for name, X in zip(views.names, views.views, strict=True):
         np.save(tmp_path / f"{name}.npy", X)
     arguments = [
-        "cluster", *(f"{name}.npy" for name in views.names), "-k", 3, "--approximation",
-        "nystroem", "--n-components", 40, "--no-report", "--no-stability", "--work", "work",
+        "cluster", *(f"{name}.npy" for name in views.names), "-k", 3, "--method", "mkc-dnm",
+        "--approximation", "nystroem", "--n-components", 40, "--no-report", "--no-stability",
+        "--work", "work",
     ]  # fmt: skip
     both = [Command(tmp_path, *arguments, "-o", f"out{i}") for i in range(2)]
     assert [command.end()[0] for command in both] == [0, 0]
@@ -185,7 +208,8 @@ def test_a_file_that_is_cut_while_it_is_read_is_refused_by_name(tmp_path):
         return real(self, given, y)
 
     command = Command(
-        tmp_path, "cluster", path, "-k", 3, "--approximation", "nystroem", "--no-stability",
+        tmp_path, "cluster", path, "-k", 3, "--method", "mkc-dnm", "--approximation", "nystroem",
+        "--no-stability",
         before=lambda: setattr(MKCDNM, "fit", cut),
     )  # fmt: skip
     code, said, _ = command.end()
@@ -213,16 +237,27 @@ def test_a_file_that_changes_between_two_passes_is_refused(tmp_path):
 def test_a_closed_pipe_costs_no_results(views, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
-    command = Command(tmp_path, "cluster", views, "-k", 3, "-o", "out", out=writing)
+    command = Command(
+        tmp_path, "cluster", views, "-k", 3, "-o", "out", "--save", "model.npz", out=writing
+    )
     os.close(writing)
     code, said, _ = command.end()
     assert code == 1 and said == ""
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {"labels.csv", "report.html"}
+    assert (tmp_path / "model.npz").exists()
+    assert_whole(tmp_path / "out")
+
+
+def test_a_name_that_is_not_utf_8_costs_no_results(views, tmp_path):
+    odd = os.fsdecode(bytes(tmp_path) + b"/od\xff.npz")
+    os.rename(views, odd)
+    assert Command(tmp_path, "cluster", odd, "-k", 3, "-o", "out", "--no-report").end()[0] == 0
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["source"]
     assert_whole(tmp_path / "out")
 
 
 def bare():
-    """Standard input closed, no home, no known language, nowhere to put temporary files."""
+    """Close standard input; no home, no known language, no folder for temporary files."""
     os.close(0)
     os.environ.clear()
     os.environ |= {"LC_ALL": "C", "TMPDIR": "/nowhere", "COLUMNS": "40"}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from _support.banks import centred_and_normalised
+from _support.banks import centered_and_normalized
 from _support.planted import projector, trace_of
 from mkclust import MKCDNM, metrics
 from mkclust.linalg.kmeans import kmeans_labels
@@ -67,7 +67,7 @@ def test_raw_kernels_become_the_authors_kernels(reference):
     name, given, _ = reference
     for p in range(given["KH"].shape[2]):
         raw = given["Kraw"][:, :, p]
-        made = centred_and_normalised((raw + raw.T) / 2)
+        made = centered_and_normalized((raw + raw.T) / 2)
         # AR10P's sixth kernel is constant but for 1e-10: 1.5e-5 between two correct programs.
         tolerance = 1.5e-5 if (name, p) == ("AR10P", 5) else 1e-11
         np.testing.assert_allclose(made, given["KH"][:, :, p], atol=tolerance)

@@ -27,12 +27,12 @@ def digits() -> MultiView:
 
 
 def fitted(question: str, views: Any) -> Any:
-    """The model of one question, with seed 0 and Gaussian kernels."""
+    """The model of one question, with seed 0 and default settings."""
     settings = dict(QUESTIONS[question])
     method = METHODS[settings.pop("method")]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MkclustWarning)  # caps on iterations, as published
-        return method(10, kernel="gaussian", random_state=0, **settings).fit(views)
+        return method(10, random_state=0, **settings).fit(views)
 
 
 def answer(question: str, views: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The oldest versions pyproject.toml allows, as constraints for pip: one `name==version` a line.
+"""Print the oldest versions that pyproject.toml allows, as constraints for pip.
 
-Everything that is imported while mkclust runs is held at its lower bound, with all extras; so are
-the tools the tests import. Versions of what these packages need in turn are left to pip.
+Packages that mkclust imports are held at their lower bounds, with all extras; so are those that
+the tests import. Versions of what these packages need in turn are left to pip.
 """
 
 import re
@@ -9,23 +9,25 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NOT_RUN = ("docs", "fuzz", "mutation", "release")  # extras that no test needs
 REQUIREMENT = re.compile(r"(?P<name>[\w-]+)(\[(?P<extras>[\w,]+)\])?(>=(?P<bound>[\d.]+))?")
 
 
+def pyproject() -> dict:
+    """Return the contents of pyproject.toml."""
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
 def project() -> dict:
-    """The table `project` of pyproject.toml."""
-    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    """Return the table `project` of pyproject.toml."""
+    return pyproject()["project"]
 
 
 def lower_bounds() -> dict[str, str]:
-    """The lower bound of every package that pyproject.toml names."""
+    """Return the lower bound of every package that runs or is imported by the tests."""
     stated = project()
-    extras = stated["optional-dependencies"].items()
-    wanted = [
-        *stated["dependencies"],
-        *(r for name, rs in extras if name not in NOT_RUN for r in rs),
-    ]
+    extras = stated["optional-dependencies"].values()
+    wanted = [*stated["dependencies"], *(r for extra in extras for r in extra)]
+    wanted += pyproject()["dependency-groups"]["test"]
     found: dict[str, str] = {}
     for requirement in wanted:
         parts = REQUIREMENT.fullmatch(requirement)

@@ -107,7 +107,7 @@ def try_out(wheel: Path, place: Path, scratch: Path) -> None:
 def test(artifact: Path, place: Path, unpacked: Path) -> None:
     """The tests of the sdist and the doctests of the installed package."""
     print(f"Testing {artifact.name} ...", flush=True)
-    python = environment(place, f"{artifact}[dev]")
+    python = environment(place, artifact, "--group", f"{unpacked / 'pyproject.toml'}:test")
     parallel = ("-n", "2", "--dist", "worksteal")
     one = {"OMP_NUM_THREADS": "1"}
     run(
@@ -119,7 +119,9 @@ def environment(place: Path, *wanted: object) -> Path:
     """A new environment with nothing but these and what they need; its python."""
     venv.create(place, with_pip=True, clear=True)
     python = place / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
+    install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    run(*install, "--upgrade", "pip>=25.1")  # the first that knows dependency groups
+    run(*install, *wanted)
     return python
 
 

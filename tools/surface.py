@@ -16,6 +16,7 @@ from dataclasses import fields, is_dataclass
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from mkclust.base import MultiViewClusterer
 from mkclust.cli import app as cli
 from mkclust.cli.results import SCHEMA
 from mkclust.exceptions import InputError, MkclustWarning
-from mkclust.io import model as model_file
+from mkclust.io import archive as model_file
 
 ROOT = Path(__file__).resolve().parent.parent
 LISTED = ROOT / "tests" / "api.txt"
@@ -74,8 +75,9 @@ def python() -> Iterator[str]:
 
 
 def found(name: str) -> Any:
+    """Return what a dotted name stands for: a function rather than the module of its name."""
     module, _, inner = name.rpartition(".")
-    return getattr(import_module(module), inner)
+    return getattr(resolve_name(module), inner)
 
 
 def described(name: str, value: Any) -> Iterator[str]:
@@ -157,9 +159,9 @@ def files() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         views = datasets.make_views(60, 3, 3, noise=0.5, random_state=0)
         np.savez("data.npz", y=views.labels, **dict(zip(views.names, views.views, strict=True)))
-        for arguments in (["-k", "2:4"], ["-k", "3", "--method", "cagl", "--no-report"]):
-            _run("cluster", "data.npz", *arguments, "-o", arguments[-2])
-            yield from _written(Path(arguments[-2]))
+        for method, k in (("graph-fusion", "2:4"), ("mkc-dnm", "3"), ("cagl", "3")):
+            _run("cluster", "data.npz", "-k", k, "--method", method, "-o", method)
+            yield from _written(Path(method))
 
 
 def _run(*arguments: str) -> None:
@@ -181,11 +183,11 @@ def _written(folder: Path) -> Iterator[str]:
             with np.load(path, allow_pickle=False) as archive:
                 yield from (f"{path.name}: array {name}" for name in archive.files)
         elif path.suffix == ".json":
-            yield from _keys("result.json", json.loads(path.read_text(encoding="utf-8")))
+            yield from _keys(path.name, json.loads(path.read_text(encoding="utf-8")))
 
 
 def _keys(place: str, value: Any) -> Iterator[str]:
-    """Dotted keys; those of parameters are listed with the methods already."""
+    """Yield dotted keys, without parameters, which are listed with the methods, and file names."""
     if isinstance(value, list) and value:
         yield from _keys(f"{place}[]", value[0])
     if not isinstance(value, dict):
@@ -193,7 +195,7 @@ def _keys(place: str, value: Any) -> Iterator[str]:
     for key, inner in value.items():
         name = re.sub(r"^view\d$", "<view>", key)
         yield f"{place}.{name}"
-        if key != "parameters":
+        if key not in ("parameters", "files"):
             yield from _keys(f"{place}.{name}", inner)
 
 

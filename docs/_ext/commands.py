@@ -1,4 +1,4 @@
-"""The directive ``commands``: every command with its arguments and options, from the program."""
+"""The directive ``commands``: all commands of the program with their arguments and options."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from mkclust.cli import app as program
+from mkclust.cli.app import app as program
 
 
 class Commands(SphinxDirective):
@@ -18,7 +18,7 @@ class Commands(SphinxDirective):
 
 
 def described(command: Any, name: str) -> Iterator[str]:
-    """Markdown for a command, or for all commands of a group."""
+    """Yield Markdown for a command, or for all commands of a group."""
     if hasattr(command, "commands"):
         for below, inner in command.commands.items():
             yield from described(inner, f"{name} {below}")
@@ -47,7 +47,7 @@ def _option(option: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Help without the terminal's marks for bold and the like."""
+    """Return help text without terminal markup."""
     return text.replace("[bold]", "").replace("[/]", "").replace("\b", "")
 
 

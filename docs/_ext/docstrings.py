@@ -1,7 +1,7 @@
-"""Docstrings as they are written here, in words that napoleon and docutils understand.
+"""Convert the docstrings of this package to what napoleon and docutils understand.
 
-Their sections end at the first empty line; what follows is prose until the next section. Fitted
-attributes are a list, since their names end in an underscore, which docutils takes for a link.
+Sections with items end at the first empty line; text after it becomes a section "Notes". Fitted
+attributes become a list, because docutils takes a trailing underscore for a link.
 """
 
 import re
@@ -15,7 +15,7 @@ FITTED = r"(?<![\w`*.])([a-z]\w*_)(?![\w`*(])"
 def with_sections(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    """End the sections with items where they end, and make attributes a list."""
+    """End sections with items at the first empty line, and make attributes a list."""
     if str(getattr(obj, "__module__", "")).startswith("sklearn"):
         return
     made: list[str] = []

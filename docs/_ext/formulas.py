@@ -1,7 +1,7 @@
-"""Formulas as MathML, made when the pages are built.
+"""Convert formulas to MathML when the pages are built.
 
-Browsers draw MathML themselves: the pages need neither a script nor a network. Dollars mark
-formulas in docstrings as they do in the pages.
+Browsers render MathML without a script or a network connection. Dollar signs mark formulas in
+docstrings as in the pages.
 """
 
 import re
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def mathml(node: nodes.Element, display: str) -> str:
-    """A formula as MathML; one that cannot be read is a warning, which fails the build."""
+    """Return a formula as MathML; an unknown command is a warning, which fails the build."""
     formula = re.sub(r"\\[lr]Vert\b", r"\\|", node.astext())  # not as high as a sum beside it
     if display == "block":
         formula = re.sub(r"\\(min|max)_", r"\\\1\\limits_", formula)  # below, as LaTeX has it
@@ -39,7 +39,7 @@ def block_formula(writer: Any, node: nodes.Element) -> None:
 def with_formulas(
     app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
-    """Turn the dollars of a docstring into the role and the directive that Sphinx knows."""
+    """Replace the dollar signs of a docstring by the role and the directive of Sphinx."""
     text = re.sub(r"^( *)\$\$(.+?)\$\$", _block, "\n".join(lines), flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"(?<![\\$\w`])\$([^$`]+?)\$(?![\w`])", _inline, text)
     lines[:] = text.split("\n")

@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from .data import adapters as omics
     from .data import datasets
     from .data.views import MultiView
-    from .dual_noise.estimator import MKCDNM, cluster
-    from .inspection.choose_k import choose_k
-    from .inspection.influence import view_influence
-    from .inspection.stability import stability
+    from .dual_noise import MKCDNM
+    from .graph_fusion import GraphFusion
+    from .inspection import choose_k, stability, verify, view_influence
     from .io import inspect, read
-    from .io.model import load
-    from .methods import METHODS
-    from .report import plot
+    from .methods import METHODS, cluster, load
+    from .report import plot, write_report
 
 _MODULES = {
     "datasets": "data.datasets",
@@ -43,13 +41,12 @@ _NAMES = {
         "SWMC",
     ),
     "data.views": ("MultiView",),
-    "dual_noise.estimator": ("MKCDNM", "cluster"),
-    "inspection.choose_k": ("choose_k",),
-    "inspection.influence": ("view_influence",),
-    "inspection.stability": ("stability",),
+    "dual_noise": ("MKCDNM",),
+    "graph_fusion": ("GraphFusion",),
+    "inspection": ("choose_k", "stability", "verify", "view_influence"),
     "io": ("inspect", "read"),
-    "io.model": ("load",),
-    "methods": ("METHODS",),
+    "methods": ("METHODS", "cluster", "load"),
+    "report": ("write_report",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -66,6 +63,7 @@ __all__ = [
     "OPLF",
     "SPMKC",
     "SWMC",
+    "GraphFusion",
     "MultiView",
     "__version__",
     "choose_k",
@@ -78,7 +76,9 @@ __all__ = [
     "plot",
     "read",
     "stability",
+    "verify",
     "view_influence",
+    "write_report",
 ]
 
 

@@ -1,4 +1,4 @@
-"""``python -m mkclust``: the command line, where `mkclust` is not on the path."""
+"""``python -m mkclust``: the command line, where the script `mkclust` is not on the path."""
 
 from .cli import command
 

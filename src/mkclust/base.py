@@ -1,17 +1,17 @@
-"""What every method shares: input, kernels, labels and scikit-learn's contract."""
+"""What every estimator shares: input checks, k-means, saving and scikit-learn's contract."""
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import (
     check_array,
     check_is_fitted,
@@ -19,86 +19,75 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .chunked.rows import Rows
-from .data.adapters import as_views
-from .data.missing import require_complete
+from .agreement.subspaces import KernelSubspaces, SpectraInMemory
+from .chunked.rows import Rows, stored_rows
+from .chunked.sources import PartsSource
+from .data.adapters import as_views, is_several
+from .data.missing import check_presence, require_complete
 from .data.views import MultiView, split_columns
-from .exceptions import InputError
-from .graphs.affinity import neighbours_for
-from .kernels.bank import AUTO, KernelBank, KernelRecipe
+from .exceptions import InputError, MissingRowsWarning, warn
+from .graphs.affinity import default_n_neighbors, knn_affinity
+from .graphs.metrics import Metric
+from .graphs.neighbors import neighborhood
+from .io.archive import write_archive
+from .kernels.bank import KernelBank, KernelRecipe
+from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
+from .progress import step
+
+RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
+INDEFINITE = ("raise", "shift", "ignore")
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Partitions for several numbers of clusters, and one graph to compare them on.
+
+    Attributes
+    ----------
+    graph : (n, n) sparse array
+        Symmetric, degree-normalized.
+    eigenvalues : array
+        Leading eigenvalues of the graph, descending: at least one more than the largest k, where
+        there are as many samples.
+    labels : dict of int to (n,) int array
+        The labels for every k.
+    """
+
+    graph: sp.csr_array
+    eigenvalues: np.ndarray
+    labels: dict[int, np.ndarray]
 
 
 class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
-    """Base of all methods: checks the input, builds kernels, leaves the rest to `_solve`.
+    """Base of all estimators: checks the input and leaves the method to `_fit`.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
-    kernel : str, callable, dict or list
-        ``"gaussian"`` (at the scale of the data, nothing to tune), ``"linear"``, ``"cosine"``,
-        ``"polynomial"``, ``"rbf"``, ``"knn"``, ``"self-tuning"``, ``"precomputed"``; ``"auto"``,
-        neighbour graphs in several senses pooled, of given kernels too; a callable from a view
-        to an n x n matrix; or one of these per view, by name or position.
-    kernel_params : dict, optional
-        Arguments of the kernel, such as ``{"gamma": 0.1}``.
-    center, normalize : bool
-        Centre the kernels in feature space, then scale them to unit diagonal. Precomputed
-        kernels too: switch off what has been done to them already.
-    indefinite : {"raise", "shift", "ignore"}
-        What to do with a given kernel that has negative eigenvalues.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
         Seed of k-means.
-
-    A method adds its own keyword parameters; the constructor's signature shows both. It also
-    says what it is called, where it comes from, and over which values its authors tuned it.
     """
 
+    name: ClassVar[str]
     title: ClassVar[str]
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     takes_missing_rows: ClassVar[bool] = False
+    reads_chunks: ClassVar[bool] = False
 
     def __init__(
-        self,
-        n_clusters: int,
-        *,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        n_init: int = 10,
-        random_state: Any = None,
+        self, n_clusters: int, *, columns: Any = None, n_init: int = 10, random_state: Any = None
     ) -> None:
         self.n_clusters = n_clusters
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.center = center
-        self.normalize = normalize
-        self.indefinite = indefinite
         self.columns = columns
         self.n_init = n_init
         self.random_state = random_state
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Show the shared parameters in the signature of a method that takes ``**shared``.
-
-        scikit-learn reads `get_params` and `clone` off the signature.
-        """
-        super().__init_subclass__(**kwargs)
-        own = inspect.signature(cls.__init__)
-        if any(p.kind is p.VAR_KEYWORD for p in own.parameters.values()):
-            shared = inspect.signature(MultiViewClusterer.__init__).parameters
-            mine = {name: p for name, p in own.parameters.items() if p.kind is not p.VAR_KEYWORD}
-            both = [*mine.values(), *(p for name, p in shared.items() if name not in mine)]
-            cls.__init__.__signature__ = own.replace(parameters=both)  # type: ignore[attr-defined]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples of X.
@@ -106,94 +95,112 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : MultiView, list or dict of (n, f_p) views, MuData, AnnData, or one (n, f) table
-            With ``kernel="precomputed"``: n x n kernels, or an (m, n, n) array of them.
+            Kernel matrices (n, n), or an (m, n, n) array of them, where the estimator is told
+            that kernels are given.
         y : ignored
+
+        Returns
+        -------
+        self
         """
-        self._fit_views(self._checked_views(X))
-        return self
-
-    def fit_kernels(self, kernels: KernelBank) -> Self:
-        """Cluster from kernels that are ready: nothing is copied, checked, centred or normalised.
-
-        For one bank that serves many fits, such as those of a grid.
-        """
-        k = self._k_among(kernels.n_samples)
-        self._check_kmeans()
-        self.view_names_in_ = np.array(kernels.names, dtype=object)
-        self._solve(kernels, k)
-        return self
-
-    def _fit_views(self, views: MultiView) -> None:
+        views = self._checked_views(X)
         k = self._checked_k(views)
         self._check_kmeans()
-        if not self.takes_missing_rows:
-            require_complete(views, self.title)
+        self._forget()
         self.view_names_in_ = np.array(views.names, dtype=object)
-        self._solve(KernelBank(views, self._recipe(views)), k)
+        if isinstance(views, MultiView):
+            self._note_presence(views, k)
+        self._fit(views, k)
+        return self
 
-    def report(
-        self,
-        path: Any,
-        views: Any = None,
-        *,
-        classes: Any = None,
-        notes: Sequence[str] = (),
-        answers: Sequence[Any] = (),
-    ) -> Path:
-        """Write what was found as one HTML page that works offline.
+    @abstractmethod
+    def _fit(self, views: Any, k: int) -> None:
+        """Set the fitted attributes, `labels_` among them."""
 
-        `views`, what was fitted, adds sample names, widths and known classes; `classes` (n,)
-        gives or replaces the latter; `notes` are warnings to show, `answers` what `choose_k`,
-        `stability` and `view_influence` returned.
-        """
-        from .report import write_report
+    @abstractmethod
+    def subspaces(self, views: MultiView, size: int) -> SpectraInMemory:
+        """Return the `size` leading eigenvectors of every view, as the method builds it."""
 
-        return write_report(self, path, views, classes=classes, notes=notes, answers=answers)
+    @abstractmethod
+    def affinity(self, views: MultiView, k: int) -> sp.csr_array:
+        """Return one sparse graph (n, n) of all views, on which partitions can be compared."""
+
+    def partitions(
+        self, views: MultiView, ks: Sequence[int], random_state: int, n_init: int
+    ) -> Partitions:
+        """Return a graph of all views and the labels of a fit for every number of clusters."""
+        graph = self.affinity(views, ks[len(ks) // 2])
+        fit, found = self._refit(views), {}
+        chosen: dict[str, Any] = {"n_init": n_init, "random_state": random_state}
+        chosen |= dict.fromkeys({"columns", *RUN_PARAMETERS} & set(self.get_params(deep=False)))
+        for k in ks:
+            step(f"{k} clusters")
+            found[k] = np.asarray(fit(clone(self).set_params(n_clusters=k, **chosen)).labels_)
+        return Partitions(graph, leading_eigenpairs(graph, min(ks[-1] + 1, len(views)))[0], found)
+
+    def _refit(self, views: MultiView) -> Callable[[Any], Any]:
+        """Return the function that fits a copy of the estimator to these views."""
+        return lambda model: model.fit(views)
 
     def save(self, path: Any) -> Path:
         """Write the fitted model to one .npz file, without pickle; `mkclust.load` reads it.
 
-        The file holds the fitted views, which new samples are compared with.
+        The file holds the fitted views, because new samples are compared with them.
         """
-        from .io.model import save_model
-
         check_is_fitted(self)
-        return save_model(self, path)
+        if "name" not in vars(type(self)):
+            raise InputError(f"{type(self).__name__} is none of the methods of mkclust")
+        parameters = self.get_params(deep=False)
+        fitted = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in parameters and not isinstance(value, PartsSource)
+        }
+        saved = {name: v for name, v in parameters.items() if name not in RUN_PARAMETERS}
+        return write_archive(path, kind=self.name, parameters=saved, fitted=fitted)
 
-    @abstractmethod
-    def _solve(self, kernels: KernelBank, k: int) -> None:
-        """Set the fitted attributes, `labels_` among them, from the kernels."""
+    @property
+    def gives_kernels(self) -> bool:
+        """Whether the input is announced as kernel matrices."""
+        return False
+
+    def _forget(self) -> None:
+        """Remove the attributes of an earlier fit, which may have been of another kind."""
+        input_names = ("n_features_in_", "feature_names_in_")
+        fitted = [name for name in vars(self) if name.endswith("_") and name not in input_names]
+        for name in [*fitted, "_extension", "_spectra"]:
+            self.__dict__.pop(name, None)
+
+    def _note_presence(self, views: MultiView, k: int) -> None:
+        """Record which samples each view holds, or refuse views that lack some."""
+        if not self.takes_missing_rows:
+            require_complete(views, self.title)
+            return
+        notes = check_presence(views, k)
+        self.notes_: tuple[str, ...] = notes
+        self.presence_ = views.present
+        self.support_ = None if views.present is None else views.present.sum(axis=1)
+        if notes:
+            warn(" ".join(notes), MissingRowsWarning)
 
     def _label(self, H: np.ndarray, k: int) -> None:
-        """Labels by k-means on the rows of an embedding (n, r)."""
+        """Set labels and centers by k-means on the unit rows of an embedding (n, r)."""
         self.embedding_ = H
         seed = check_random_state(self.random_state)
         found = kmeans_clusters(H, k, n_init=self.n_init, random_state=seed)
         self.labels_, self.cluster_centers_ = found.labels, found.centers
 
-    def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
-        if self.indefinite not in ("raise", "shift", "ignore"):
-            raise InputError(
-                f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
-            )
-        params = dict(self.kernel_params or {})
-        if isinstance(self.kernel, str) and self.kernel == AUTO:
-            params.setdefault("n_neighbors", neighbours_for(len(views), int(self.n_clusters)))
-            odd = [name for name in params if name != "n_neighbors"]
-            if odd:
-                raise InputError(f'kernel="auto" has no parameter {odd[0]!r}, only n_neighbors')
-            given = views.kernels
-            return KernelRecipe(AUTO, params, self.center, self.normalize, given=given)
-        kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, params)
-        return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
-
-    def _checked_views(self, X: Any) -> MultiView:
+    def _checked_views(self, X: Any) -> Any:
+        rows = stored_rows(X)
+        if rows is not None:
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = rows.shape[1]
+            return rows if self.reads_chunks else rows.in_memory()
         X = as_views(X)
-        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        if not precomputed and not is_several(X):
+        if not self.gives_kernels and not is_several(X):
             return self._views_of_table(X)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to one table
-        views = X if isinstance(X, MultiView) else MultiView(X, kernels=precomputed)
+        views = X if isinstance(X, MultiView) else MultiView(X, kernels=self.gives_kernels)
         self.n_features_in_ = views.shape[1]
         return views
 
@@ -230,7 +237,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         return int(k)
 
     def _check_kmeans(self) -> None:
-        """Before the work, not after it."""
+        """Check the parameters of k-means before the work, not after it."""
         if not isinstance(self.n_init, Integral) or self.n_init < 1:
             raise InputError(f"n_init must be a whole number from 1 on, got {self.n_init!r}")
         try:
@@ -244,22 +251,114 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         return tags
 
 
-def is_several(X: Any) -> bool:
-    """Whether X holds views rather than being one table."""
-    if sp.issparse(X):
-        return False
-    if isinstance(X, (MultiView, Mapping)) or getattr(X, "ndim", 2) == 3:
-        return True
-    if not isinstance(X, (list, tuple)) or not len(X):
-        return False
-    first = X[0]
-    if hasattr(first, "shape"):
-        return len(first.shape) == 2
-    return isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) > 0
+class KernelClusterer(MultiViewClusterer):
+    """Base of the estimators that work on one kernel matrix per view.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, k.
+    kernel : str, callable, dict or list
+        ``"gaussian"`` (at the scale of the data, nothing to tune), ``"linear"``, ``"cosine"``,
+        ``"polynomial"``, ``"rbf"``, ``"knn"``, ``"self-tuning"``, ``"precomputed"``; a callable
+        from a view to an n x n matrix; or one of these per view, by name or position.
+    kernel_params : dict, optional
+        Arguments of the kernel, such as ``{"gamma": 0.1}``.
+    center, normalize : bool
+        Center the kernels in feature space, then scale them to unit diagonal. Precomputed
+        kernels too: switch off what has been done to them already.
+    indefinite : {"raise", "shift", "ignore"}
+        What to do with a given kernel that has negative eigenvalues.
+    columns, n_init, random_state
+        See MultiViewClusterer.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(n_clusters, columns=columns, n_init=n_init, random_state=random_state)
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.center = center
+        self.normalize = normalize
+        self.indefinite = indefinite
+
+    @property
+    def gives_kernels(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def fit_kernels(self, kernels: KernelBank) -> Self:
+        """Cluster from kernels that are ready: nothing is copied, checked, centered or scaled.
+
+        For one bank that serves many fits, such as those of a grid.
+        """
+        k = self._k_among(kernels.n_samples)
+        self._check_kmeans()
+        self._forget()
+        self.view_names_in_ = np.array(kernels.names, dtype=object)
+        if isinstance(kernels, KernelBank):
+            self._note_presence(kernels.views, k)
+        self._solve(kernels, k)
+        return self
+
+    def _fit(self, views: MultiView, k: int) -> None:
+        self._solve(KernelBank(views, self._recipe(views)), k)
+
+    @abstractmethod
+    def _solve(self, kernels: KernelBank, k: int) -> None:
+        """Set the fitted attributes, `labels_` among them, from the kernels."""
+
+    def subspaces(self, views: MultiView, size: int) -> KernelSubspaces:
+        """Return the `size` leading eigenvectors of every view's kernel."""
+        found = KernelSubspaces.of(KernelBank(views, self._recipe(views)))
+        found.grow(min(size, len(views)))
+        return found
+
+    def affinity(self, views: MultiView, k: int) -> sp.csr_array:
+        """Return the kNN graph (n, n) of the average kernel: n x n memory on the way."""
+        mean = _average_kernel(KernelBank(views, self._recipe(views)))
+        near = neighborhood(
+            Metric("average kernel", mean, gram=True), default_n_neighbors(len(views), k)
+        )
+        return knn_affinity(near, near.places.shape[1])
+
+    def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
+        if self.indefinite not in INDEFINITE:
+            raise InputError(
+                f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
+            )
+        kernel, params = self.kernel, self.kernel_params
+        if views.kernels:
+            kernel, params = "precomputed", {}
+        params = {} if params is None else params
+        return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
+
+
+def _average_kernel(kernels: KernelBank) -> np.ndarray:
+    """Return the mean (n, n) of every entry over the views that hold both samples; 0 if none."""
+    n = kernels.n_samples
+    if kernels.present is None:
+        return np.asarray(sum(kernels) / len(kernels), dtype=np.float64)
+    total, count = np.zeros((n, n)), np.zeros((n, n))
+    for p, K in enumerate(kernels):
+        held = np.ix_(kernels.present[:, p], kernels.present[:, p])
+        total[held] += K
+        count[held] += 1
+    return np.asarray(total / np.maximum(count, 1))
 
 
 def _distinct_rows(views: MultiView, enough: int) -> int:
-    """Number of different samples, counted until there are `enough`: usually the first few."""
+    """Count different samples until there are `enough`: usually the first few."""
     seen: set[bytes] = set()
     for i in range(len(views)):
         seen.add(b"".join(_row_bytes(view, i) for view in views.views))
@@ -276,3 +375,20 @@ def _row_bytes(view: Any, i: int) -> bytes:
         parts = view.indices[span][stored][order], view.data[span][stored][order]
         return b"".join(part.tobytes() for part in parts) + b"|"
     return bytes((view[i] + 0).tobytes())  # + 0 turns a negative zero into zero
+
+
+def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:
+    """Return `views` as a fitted model took them; an InputError where they are others."""
+    check_is_fitted(model, "labels_")
+    fresh = type(model)(**model.get_params(deep=False))
+    taken = fresh._checked_views(views)
+    data: MultiView = taken.in_memory() if isinstance(taken, Rows) else taken
+    n, names = len(model.labels_), tuple(map(str, model.view_names_in_))
+    if len(data) != n:
+        raise InputError(f"the model was fitted to {n} samples, but views has {len(data)}")
+    if data.names != names:
+        raise InputError(
+            f"the model was fitted to the views {', '.join(names)}, but views has "
+            f"{', '.join(data.names)}"
+        )
+    return data

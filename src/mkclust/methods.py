@@ -1,21 +1,149 @@
-"""Every method by its short name: what tests, tables and the command line go through."""
+"""All methods behind one interface: the registry, `cluster`, and models read from files."""
 
 from __future__ import annotations
 
-from .base import MultiViewClusterer
-from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
-from .dual_noise.estimator import MKCDNM
+import os
+from collections.abc import Iterable, Mapping
+from inspect import signature
+from typing import Any
 
+from .base import RUN_PARAMETERS, MultiViewClusterer
+from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
+from .dual_noise import MKCDNM
+from .exceptions import FileFormatError, InputError
+from .graph_fusion import GraphFusion
+from .inspection.choose_k import choose_k
+from .io._guards.limits import DEFAULT_LIMITS, Limits
+from .io.archive import ADVICE, Archive, read_archive, rebuilding
+from .out_of_sample.neighbors import NeighborExtension
+from .out_of_sample.nystroem import FeatureExtension, KernelExtension
+
+DEFAULT = GraphFusion.name
 METHODS: dict[str, type[MultiViewClusterer]] = {
-    "akkm": AKKM,
-    "mkkm": MKKM,
-    "mkkm-mr": MKKMMR,
-    "swmc": SWMC,
-    "onkc": ONKC,
-    "lfmkc": LFMKC,
-    "spmkc": SPMKC,
-    "cagl": CAGL,
-    "oplf": OPLF,
-    "hmkc": HMKC,
-    "mkc-dnm": MKCDNM,
-}
+    method.name: method
+    for method in (
+        GraphFusion, MKCDNM, AKKM, MKKM, MKKMMR, SWMC, ONKC, LFMKC, SPMKC, CAGL, OPLF, HMKC,
+    )
+}  # fmt: skip
+
+
+def cluster(
+    views: Any,
+    n_clusters: int | str | Iterable[int],
+    *,
+    method: str = DEFAULT,
+    parameters: Mapping[str, Any] | None = None,
+    n_init: int = 10,
+    random_state: Any = None,
+) -> Any:
+    """Cluster samples that are described by several views.
+
+    Parameters
+    ----------
+    views : MultiView, list or dict of (n, f_p) views, MuData, AnnData, or one (n, f) table
+    n_clusters : int, "auto", pair or iterable of int
+        Number of clusters, k. ``"auto"`` chooses it by `choose_k`, a pair ``(2, 8)`` or a
+        ``range(2, 9)`` among the numbers given; the choice is kept as ``choice_of_k_``.
+    method : str
+        A name of `METHODS`: ``"graph-fusion"``, ``"mkc-dnm"`` or a compared method.
+    parameters : dict, optional
+        Further parameters of that method, such as ``{"solver": "exact"}``.
+    n_init : int
+        Restarts of k-means.
+    random_state : int, RandomState or None
+        Seed of k-means.
+
+    Returns
+    -------
+    model : MultiViewClusterer
+        The fitted estimator of the method, such as GraphFusion, with ``labels_`` (n,).
+
+    Examples
+    --------
+    >>> from mkclust import cluster, datasets
+    >>> views = datasets.make_views(60, n_clusters=2, n_views=2, noise=0.3, random_state=0)
+    >>> model = cluster(views, 2, random_state=0)
+    >>> model.title, sorted(model.labels_.tolist()).count(0)
+    ('Graph fusion', 30)
+    """
+    model = estimator_for(
+        method, 2, **{**(parameters or {}), "n_init": n_init, "random_state": random_state}
+    )
+    if isinstance(n_clusters, (str, Iterable)):
+        choice = choose_k(model, views, n_clusters)
+        model.set_params(n_clusters=choice.k).fit(views)
+        model.choice_of_k_ = choice
+        return model
+    return model.set_params(n_clusters=n_clusters).fit(views)
+
+
+def estimator_for(method: str, n_clusters: int, **parameters: Any) -> MultiViewClusterer:
+    """Return an unfitted estimator by the name of its method, its parameters checked by name.
+
+    >>> estimator_for("mkc-dnm", 3, solver="exact")
+    MKCDNM(n_clusters=3, solver='exact')
+    """
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}; known are {', '.join(METHODS)}")
+    known = [name for name in signature(METHODS[method]).parameters if name != "n_clusters"]
+    for name in parameters:
+        if name not in known:
+            raise InputError(
+                f"{name!r} is no parameter of {method}; its parameters are {', '.join(known)}"
+            )
+    return METHODS[method](n_clusters, **parameters)
+
+
+def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Any:
+    """Read a model written by ``model.save(path)``.
+
+    Sizes are checked against `limits` before memory is allocated. Nothing is unpickled.
+
+    Parameters
+    ----------
+    path : path
+    limits : Limits
+        What the file may claim before it is refused.
+
+    Returns
+    -------
+    model : MultiViewClusterer
+        The fitted estimator, ready to predict and to report.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mkclust import cluster, datasets
+    >>> views = datasets.make_views(60, n_clusters=2, n_views=2, noise=0.3, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     saved = cluster(views, 2, random_state=0).save(pathlib.Path(folder, "model.npz"))
+    ...     model = load(saved)
+    >>> bool((model.predict(views) == model.labels_).all())
+    True
+    """
+    found = read_archive(path, limits)
+    with rebuilding(path):
+        return _model(found)
+
+
+def _model(found: Archive) -> MultiViewClusterer:
+    if found.kind not in METHODS:
+        raise FileFormatError(f"unknown method {found.kind!r}; known are {', '.join(METHODS)}")
+    given = {name: v for name, v in found.parameters.items() if name not in RUN_PARAMETERS}
+    model = METHODS[found.kind](**given)
+    parameters = model.get_params(deep=False)
+    for name, value in found.fitted.items():
+        if name in parameters or hasattr(type(model), name) or not name.isidentifier():
+            raise FileFormatError(f"{name!r} cannot be a fitted attribute: {ADVICE}")
+        setattr(model, name, value)
+    _check_fitted(model)
+    return model
+
+
+def _check_fitted(model: MultiViewClusterer) -> None:
+    """Check that the parts have matching shapes, so that damage cannot cause wrong labels."""
+    n, found = len(model.labels_), getattr(model, "_extension", None)
+    if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension)):
+        found.check(n, model.cluster_centers_.shape[1])
+    elif found is not None:
+        raise FileFormatError(f"its out-of-sample extension is of an unknown kind: {ADVICE}")

@@ -5,7 +5,7 @@ import pytest
 from _support.fits import table
 from mkclust.data.views import MultiView
 from mkclust.kernels.bank import KERNELS, KernelBank, KernelRecipe
-from mkclust.linalg.centering import centring
+from mkclust.linalg.centering import centering_of
 
 PARAMS = {"rbf": {"gamma": 0.3}}
 every_kernel = pytest.mark.parametrize("name", list(KERNELS))
@@ -23,7 +23,7 @@ def random_kernel(n=30, seed=0):
     return X @ X.T
 
 
-def centred_and_normalised(K, center=True, normalize=True):
+def centered_and_normalized(K, center=True, normalize=True):
     """K itself, once both are done to it in place."""
-    centring(K, center, normalize).apply(K)
+    centering_of(K, center, normalize).apply(K)
     return K

@@ -1,4 +1,4 @@
-"""What tests of faults share: a command in a process of its own, and ways to make things fail."""
+"""Shared by the tests of faults: a command in its own process, and ways to make it fail."""
 
 import ctypes
 import json
@@ -13,15 +13,19 @@ import scipy.linalg
 
 from mkclust.cli import app as cli
 from mkclust.data.datasets import make_views
+from mkclust.io.manifest import read_manifest
 
-SECOND = 1.0  # what a command may take to end
-WHOLE = {"labels.csv", "embedding.npz", "graph.npz", "result.json", "report.html", "stability.csv"}
+SECOND = 1.0  # in which a command must end
+WHOLE = {
+    "labels.csv", "embedding.npz", "graph.npz", "result.json", "report.html", "stability.csv",
+    "mkclust.json",
+}  # fmt: skip
 NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000
 PRIVATE, READ_ONLY, REMOUNT = 0x44000, 1, 32
 
 
 class Command:
-    """`mkclust` with arguments, in a process of its own; `before` runs there first."""
+    """`mkclust` with arguments, in its own process; `before` runs there first."""
 
     def __init__(self, folder, *arguments, before=lambda: None, after=lambda: None, out=None):
         self.said = folder / f"said-{time.monotonic_ns()}"
@@ -51,7 +55,7 @@ class Command:
             os._exit(code)
 
     def end(self, number=None, patience=60.0):
-        """Signal it, if a signal is given; exit code, what it said, seconds it took."""
+        """Send a signal, if given; return exit code, standard error and seconds until the end."""
         began = time.monotonic()
         if number is not None:
             os.kill(self.pid, number)
@@ -65,7 +69,7 @@ class Command:
         raise AssertionError(f"still there after {patience} s")
 
     def survivors(self):
-        """Processes of its group that are still there."""
+        """Return the processes of its group that are still running."""
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdigit():
@@ -79,7 +83,7 @@ class Command:
 
 
 def written_views(folder):
-    """A file with 60 samples in two views."""
+    """Write a file with 60 samples in two views."""
     made = make_views(60, 3, 2, noise=0.5, random_state=0)
     np.savez(folder / "views.npz", **dict(zip(made.names, made.views, strict=True)))
     return folder / "views.npz"
@@ -88,16 +92,16 @@ def written_views(folder):
 def wait_for(condition, seconds=30.0):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, f"not within {seconds} s"
         time.sleep(0.005)
 
 
 def leftovers(folder):
-    return [*folder.rglob("*.tmp"), *folder.rglob(".writable")]
+    return [*folder.rglob("*.tmp")]
 
 
 def assert_whole(folder):
-    """Every file that is there can be read to its end."""
+    """Check that every file can be read to its end, and is what the manifest lists."""
     for path in folder.rglob("*") if folder.exists() else ():
         if path.suffix == ".npz":
             with np.load(path, allow_pickle=False) as stored:
@@ -108,10 +112,13 @@ def assert_whole(folder):
             assert len(path.read_text().splitlines()) == 61
         elif path.name == "report.html":
             assert path.read_text().rstrip().endswith("</html>")
+        elif path.name == "mkclust.json":
+            found = read_manifest(path.parent)
+            assert all(found.wrote(path.parent, name) for name in found.files)
 
 
 def long_lapack(marker):
-    """Say that it begins, then one call of LAPACK that takes many seconds and holds Python."""
+    """Create the marker, then make one call of LAPACK that takes many seconds."""
     A = np.random.default_rng(0).random((2500, 2500))
     A += A.T.copy()
     marker.touch()
@@ -119,7 +126,7 @@ def long_lapack(marker):
 
 
 def in_own_mounts(folder, size=None, read_only=False):
-    """Put a small disk at `folder`, seen by this process only; False where the system forbids."""
+    """Mount a small disk at `folder` for this process only; False where that is not allowed."""
     libc = ctypes.CDLL(None, use_errno=True)
     flags = NEW_MOUNTS | (0 if os.geteuid() == 0 else NEW_USER)
     if libc.unshare(flags) or libc.mount(b"none", b"/", None, PRIVATE, None):

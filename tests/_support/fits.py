@@ -30,11 +30,20 @@ def fit_digits(views, solver, **settings):
     return fit(views, 10, solver=solver, **settings)
 
 
+def estimator(name, k, **settings):
+    """An estimator with seed 0; of settings for kernels, graph fusion takes those it has."""
+    if name == "graph-fusion":
+        kernel = settings.pop("kernel", "gaussian")
+        settings = {key: settings[key] for key in ("n_init", "indefinite") if key in settings}
+        settings["precomputed"] = kernel == "precomputed"
+    return METHODS[name](k, random_state=0, **settings)
+
+
 def fit_quietly(name, views, k=3, **settings):
     """A method fitted with seed 0; its own warnings (caps, degenerate data) are no failure here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MkclustWarning)
-        return METHODS[name](k, random_state=0, **settings).fit(views)
+        return estimator(name, k, **settings).fit(views)
 
 
 def kernels_with(spectra, values=None):

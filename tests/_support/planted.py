@@ -6,14 +6,47 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mkclust.agreement.overlap import Overlap, overlap
+from mkclust.agreement.subspaces import KernelSubspaces, SpectraInMemory
+from mkclust.dual_noise.consensus import consensus
 from mkclust.dual_noise.constraints import shortfall
-from mkclust.linalg.spectrum import Spectra, Spectrum
+from mkclust.dual_noise.noise import dual_noise
+from mkclust.linalg.spectrum import Spectrum
 
 N = 1000  # samples that hand-made overlaps pretend to have
 
 
 def orthonormal(rng, n, size):
     return np.linalg.qr(rng.standard_normal((n, size)))[0]
+
+
+class Given(SpectraInMemory):
+    """Spectra that are at hand; of views that lack samples, over those they hold."""
+
+    def __init__(self, spectra, present=None):
+        super().__init__([f"view{p}" for p in range(len(spectra))], present)
+        self.spectra = spectra
+        self._size = max(spectrum.size for spectrum in spectra)
+
+    def known(self, p):
+        return self.spectra[p]
+
+    def find(self, p, size):
+        raise AssertionError("all that is needed is at hand")
+
+
+def given(spectra, present=None):
+    """Spectra as subspaces, unless they are such already."""
+    return spectra if isinstance(spectra, SpectraInMemory) else Given(list(spectra), present)
+
+
+def consensus_of(spectra, d, k, found):
+    return consensus(given(spectra), d, k, found)
+
+
+def noise_of(H, spectra, d):
+    """The noise of views with respect to H, whose zero columns do not count."""
+    H = H[:, H.any(axis=0)]
+    return dual_noise(given(spectra).coordinates(H, np.empty((0, 0)), d))
 
 
 def random_spectra(rng, n, sizes, complete=False):
@@ -91,21 +124,13 @@ def trace_of(history, start):
     return rows
 
 
-class PartialKernels(list):
-    """Kernels that cover only the samples their views hold, as `present` (n, m) says."""
-
-    def __init__(self, kernels, present):
-        super().__init__(kernels)
-        self.present = present
-
-
 def partial_spectra(rng, present, ranks, size):
     """Spectra of random kernels of the given ranks over the samples present."""
     kernels = []
     for held, rank in zip(present.T, ranks, strict=True):
         X = rng.standard_normal((np.count_nonzero(held), rank))
         kernels.append(X @ X.T)
-    spectra = Spectra(PartialKernels(kernels, present), [f"view{p}" for p in range(len(ranks))])
+    spectra = KernelSubspaces(kernels, [f"view{p}" for p in range(len(ranks))], present)
     spectra.grow(size)
     return spectra
 

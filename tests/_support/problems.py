@@ -11,13 +11,26 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from mkclust import METHODS, MultiView
+from _support.fits import estimator
+from mkclust import METHODS
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.kernels.bank import KERNELS
 
 RESULT = "result"
-AUTO = "auto"
-ALL = (*METHODS, AUTO)
+PAPER = (
+    "akkm",
+    "mkkm",
+    "mkkm-mr",
+    "swmc",
+    "onkc",
+    "lfmkc",
+    "spmkc",
+    "cagl",
+    "oplf",
+    "hmkc",
+    "mkc-dnm",
+)
+ALL = (*PAPER, *(name for name in METHODS if name not in PAPER))  # the order fixes the seeds
 LARGEST, SMALLEST = np.finfo(float).max, 5e-324
 
 
@@ -63,21 +76,12 @@ def problem(seed: int) -> Problem:
 
 
 def outcome(name: str, given: Problem) -> Outcome:
-    """How one method ends on a problem; exceptions other than our own are unexpected.
-
-    The method "auto" is MKC-DNM on the neighbour graphs that `mkclust.cluster` takes by default.
-    """
-    views = given.views
-    if name == AUTO:
-        model = _auto(given)
-        views = _as_kernels(given)
-    else:
-        own = _own_settings(name, given)
-        model = METHODS[name](given.k, random_state=0, **given.settings, **own)
+    """How one method ends on a problem; exceptions other than our own are unexpected."""
+    model = estimator(name, given.k, **given.settings, **_own_settings(name, given))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            model.fit(views() if callable(views) else views)
+            model.fit(given.views)
         except InputError as error:
             found = Outcome(type(error).__name__, str(error))
         except Exception as error:  # this is what is looked for
@@ -309,25 +313,12 @@ def _settings(rng: np.random.Generator, given: bool) -> dict[str, Any]:
     return settings
 
 
-def _auto(given: Problem) -> Any:
-    shared = {
-        key: given.settings[key]
-        for key in ("n_init", "center", "normalize", "indefinite")
-        if key in given.settings
-    }
-    return METHODS["mkc-dnm"](given.k, random_state=0, kernel=AUTO, **shared)
-
-
-def _as_kernels(given: Problem) -> Any:
-    """What is fitted: the views, or what makes kernels of them, which may be refused as well."""
-    if given.settings.get("kernel") != "precomputed":
-        return given.views
-    return lambda: MultiView(given.views, kernels=True)
-
-
 def _own_settings(name: str, given: Problem) -> dict[str, Any]:
     """A method's defaults for most problems, else some of the values its authors tuned it over."""
-    rng = np.random.default_rng([given.seed, sorted(METHODS).index(name)])
+    if name == "graph-fusion":
+        return {}
+    others = sorted(set(METHODS) - {"graph-fusion"})
+    rng = np.random.default_rng([given.seed, others.index(name)])
     if rng.random() < 0.6:
         return {}
     if name == "mkc-dnm":

@@ -8,10 +8,10 @@ from mkclust.agreement.chance import (
     MISSED,
     chance,
     chance_of_agreement,
-    lone_views,
     mean_agreement,
     ranking,
     unrelated,
+    unrelated_positions,
 )
 from mkclust.data.datasets import load_mfeat, make_views
 
@@ -35,8 +35,10 @@ def agreement_of(heads, n, k):
 def test_random_subspaces_agree_no_better_than_chance():
     n, k = 400, 5
     heads = bases(np.random.default_rng(0), n, k, 6)
-    assert lone_views(chance(heads)) == list(range(6))
-    assert lone_views(chance_of_agreement(agreement_of(heads, n, k), n, k)) == list(range(6))
+    assert unrelated_positions(chance(heads)) == list(range(6))
+    assert unrelated_positions(chance_of_agreement(agreement_of(heads, n, k), n, k)) == list(
+        range(6)
+    )
 
 
 @pytest.mark.parametrize("make", [spiked, lambda rng, n, k: bases(rng, n, k, 1)[0]])
@@ -99,8 +101,8 @@ def test_the_large_route_names_the_noise_view():
 
 
 def test_a_single_view_is_not_unrelated():
-    assert lone_views(chance([np.eye(10)[:, :2]])) == []
-    assert lone_views(chance_of_agreement(np.ones((1, 1)), 100, 2)) == []
+    assert unrelated_positions(chance([np.eye(10)[:, :2]])) == []
+    assert unrelated_positions(chance_of_agreement(np.ones((1, 1)), 100, 2)) == []
     assert np.isnan(mean_agreement(np.ones((1, 1)))).all()
 
 

@@ -11,23 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mkclust import MKCDNM, MultiView, datasets, metrics
+from _support.planted import consensus_of
+from _support.planted import given as given_spectra
+from mkclust import MKCDNM, MultiView, datasets, metrics, write_report
+from mkclust.agreement.common_rows import orthonormal_prefixes, overlap_on_common_rows
 from mkclust.agreement.overlap import overlap
+from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.cli.app import app
 from mkclust.cli.summary import summary
-from mkclust.data.missing import (
-    check_presence,
-    common_rows,
-    completed_partition,
-    orthonormal_prefixes,
-    overlap_on_common_rows,
-    presence_words,
-)
-from mkclust.dual_noise.consensus import consensus
+from mkclust.data.missing import check_presence, common_rows, presence_words
+from mkclust.dual_noise.incomplete import completed_partition
 from mkclust.dual_noise.noise import dual_noise
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.spectrum import Spectra, Spectrum
+from mkclust.linalg.spectrum import Spectrum
 from mkclust.methods import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
@@ -73,8 +70,8 @@ def test_the_general_formulas_have_the_complete_case_in_them():
     for p, q in plain.pairs():
         np.testing.assert_allclose(ours.table(p, q), plain.table(p, q), atol=1e-12)
     np.testing.assert_allclose(ours.agreement(2), plain.agreement(2), atol=1e-12)
-    expected = consensus(spectra, [3, 5, 4], 2, plain)
-    H, values = completed_partition(spectra, [3, 5, 4], 2, everybody)
+    expected = consensus_of(spectra, [3, 5, 4], 2, plain)
+    H, values = completed_partition(given_spectra(spectra, everybody), [3, 5, 4], 2)
     np.testing.assert_allclose(H @ H.T, expected.H @ expected.H.T, atol=1e-9)
     np.testing.assert_allclose(values, expected.singular_values, atol=1e-9)
 
@@ -236,9 +233,10 @@ def test_noise_is_counted_over_the_samples_a_view_has():
     present[40:, 1] = False
     views = MultiView([X, X], present=present)
     recipe = KernelRecipe("linear", center=False, normalize=False)
-    spectra = Spectra(KernelBank(views, recipe), views.names)
+    spectra = KernelSubspaces.of(KernelBank(views, recipe))
     spectra.grow(2)
-    noise = dual_noise(np.linalg.qr(X)[0], spectra, [2, 2])
+    H = np.linalg.qr(X)[0]
+    noise = dual_noise(spectra.coordinates(H, np.empty((0, 0)), np.array([2, 2])))
     np.testing.assert_allclose(noise.null, 0, atol=1e-9)
     np.testing.assert_allclose(noise.column, 0, atol=1e-9)
 
@@ -254,7 +252,7 @@ def test_pairs_of_views_that_meet_in_few_samples_are_left_out_and_said(tmp_path)
     assert np.isfinite(model.agreement_).sum() == 7
     assert model.unrelated_views_ == []
     assert metrics.accuracy(views.labels, model.labels_) == 1.0
-    assert '"agreement":[[1.0,' in model.report(tmp_path / "page.html").read_text()
+    assert '"agreement":[[1.0,' in write_report(model, tmp_path / "page.html").read_text()
 
 
 # ---------------------------------------------------------------- what is said
@@ -285,7 +283,7 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
         for i, (label, count) in enumerate(zip(model.labels_, support, strict=True))
     ]
     console = Console(width=120, record=True, file=io.StringIO())
-    console.print(summary(model, views, 1.0))
+    console.print(summary(model, views))
     shown = console.export_text()
     for name, held in zip(views.names, views.present.sum(axis=0), strict=True):
         assert re.search(rf"{name} .* {held}\b", shown)
@@ -297,7 +295,7 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
 def test_a_report_and_a_pickle_of_such_a_model(tmp_path):
     views = planted()
     model = pickle.loads(pickle.dumps(MKCDNM(3, random_state=0).fit(views)))
-    page = model.report(tmp_path / "page.html", views).read_text()
+    page = write_report(model, tmp_path / "page.html", views).read_text()
     assert "samples lack at least one view" in page
 
 
@@ -324,7 +322,7 @@ def test_tables_of_different_patients_on_the_command_line(tmp_path):
 # ---------------------------------------------------------------- what is refused
 
 
-@pytest.mark.parametrize("name", sorted(set(METHODS) - {"mkc-dnm"}))
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"graph-fusion", "mkc-dnm"}))
 def test_the_compared_methods_refuse_and_name_the_sample(name):
     views = MultiView(planted(n=40), index=[f"s{i}" for i in range(40)])
     i, p = np.argwhere(~views.present)[0]

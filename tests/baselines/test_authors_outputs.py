@@ -9,7 +9,7 @@ from mkclust.baselines.hmkc import hierarchy
 from mkclust.baselines.lfmkc import first_rotations, late_fusion
 from mkclust.baselines.mkkm import multiple_kernel_kmeans
 from mkclust.baselines.mkkm_mr import regularized_kernel_kmeans
-from mkclust.baselines.onkc import neighbourhood_kernel
+from mkclust.baselines.onkc import neighborhood_kernel
 from mkclust.baselines.oplf import empty_clusters, fuse, one_pass
 from mkclust.linalg.kmeans import unit_rows
 
@@ -79,7 +79,7 @@ def test_mkkm_mr(stored, case):
 def test_onkc(stored, case):
     expected = stored.output(f"onkc_{case}")
     rho, lam = expected["rho"].item(), expected["lambda"].item()
-    found = neighbourhood_kernel(stored.kernels, stored.k, rho, lam)
+    found = neighborhood_kernel(stored.kernels, stored.k, rho, lam)
     close(found.gamma, expected["gamma"], 1e-9)
     close(found.G, expected["G"], 1e-9)
     close(found.trace.values, expected["obj"], 1e-9)

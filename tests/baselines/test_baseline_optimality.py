@@ -1,7 +1,7 @@
 """Every step of the compared methods is the best one: what any correct program must satisfy.
 
 Objectives are written here from their definition and followed through every block update; each
-update is held to its first-order condition and against feasible neighbours.
+update is held to its first-order condition and against feasible neighbors.
 """
 
 import numpy as np
@@ -111,7 +111,7 @@ def test_onkc_falls_at_every_step(kernels, rho, lam):
         misfit = np.linalg.norm(G - weighted_sum(gamma, kernels)) ** 2
         return left_over(G, H) + rho / 2 * misfit + lam / 2 * gamma @ M @ gamma
 
-    found = onkc.neighbourhood_kernel(kernels, K_CLUSTERS, rho, lam)
+    found = onkc.neighborhood_kernel(kernels, K_CLUSTERS, rho, lam)
     gamma = np.full(len(kernels), 1 / len(kernels))
     H = top_eigenpairs(weighted_sum(gamma, kernels), K_CLUSTERS)[1]
     G, following = onkc.optimal_kernel(weighted_sum(gamma, kernels), H, rho)

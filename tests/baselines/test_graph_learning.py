@@ -26,8 +26,8 @@ def planted():
     return make_views(90, 3, 3, noise=0.5, random_state=0)
 
 
-def neighbour_graph(n, q, seed=0):
-    return graphs.neighbour_weights(np.random.default_rng(seed).standard_normal((n, n)), q)
+def neighbor_graph(n, q, seed=0):
+    return graphs.neighbor_weights(np.random.default_rng(seed).standard_normal((n, n)), q)
 
 
 def assert_graph(S, zero_diagonal=True):
@@ -41,9 +41,9 @@ def assert_graph(S, zero_diagonal=True):
 
 
 @pytest.mark.parametrize(("n", "q"), [(30, 5), (30, 28), (3, 1), (3, 7)])
-def test_neighbour_weights_project_the_scaled_similarities(n, q):
+def test_neighbor_weights_project_the_scaled_similarities(n, q):
     V = np.random.default_rng(q).standard_normal((n, n))
-    S = graphs.neighbour_weights(V, q)
+    S = graphs.neighbor_weights(V, q)
     assert_graph(S)
     assert (np.count_nonzero(S, axis=1) == min(q, n - 2)).all()
     off = ~np.eye(n, dtype=bool)
@@ -52,17 +52,17 @@ def test_neighbour_weights_project_the_scaled_similarities(n, q):
     np.testing.assert_allclose(S, project_rows(V * scale, off), atol=1e-12)
 
 
-def test_neighbour_weights_of_ties_and_pairs():
-    np.testing.assert_array_equal(graphs.neighbour_weights(np.ones((2, 2)), 1), [[0, 1], [1, 0]])
-    S = graphs.neighbour_weights(np.zeros((6, 6)), 3)
+def test_neighbor_weights_of_ties_and_pairs():
+    np.testing.assert_array_equal(graphs.neighbor_weights(np.ones((2, 2)), 1), [[0, 1], [1, 0]])
+    S = graphs.neighbor_weights(np.zeros((6, 6)), 3)
     assert_graph(S)
     assert set(np.unique(S)) == {0, 1 / 3}
 
 
-def test_kernel_neighbours_are_those_of_the_points():
+def test_kernel_neighbors_are_those_of_the_points():
     X = np.random.default_rng(0).standard_normal((25, 3)) * [1, 5, 0.1]
     D = cdist(X, X, "sqeuclidean")
-    S = graphs.kernel_neighbours(X @ X.T, 4)
+    S = graphs.kernel_neighbors(X @ X.T, 4)
     for i in range(25):
         order = np.argsort(D[i])[1:6]  # the first is the point itself
         room = D[i, order[4]] - D[i, order[:4]]
@@ -73,7 +73,7 @@ def test_kernel_neighbours_are_those_of_the_points():
 @pytest.mark.parametrize("n", [60, 900])
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_lowest_eigenpairs(n, blocks):
-    graph = scipy.linalg.block_diag(*(neighbour_graph(n // blocks, 6, b) for b in range(blocks)))
+    graph = scipy.linalg.block_diag(*(neighbor_graph(n // blocks, 6, b) for b in range(blocks)))
     values, F = graphs.lowest_eigenpairs(graph, 7)
     L = graphs.laplacian(graph)
     np.testing.assert_allclose(F.T @ F, np.eye(7), atol=1e-12)
@@ -135,7 +135,7 @@ def test_swmc_rows_are_optimal(lam):
 
 
 def test_swmc_keeps_a_graph_that_is_already_right():
-    right = scipy.linalg.block_diag(*(neighbour_graph(12, 4, b) for b in range(3)))
+    right = scipy.linalg.block_diag(*(neighbor_graph(12, 4, b) for b in range(3)))
     found = swmc.fuse([right, right], 3)
     np.testing.assert_allclose(found.graph, right, atol=1e-14)
     assert found.trace.converged
@@ -143,17 +143,23 @@ def test_swmc_keeps_a_graph_that_is_already_right():
 
 
 def test_swmc_leaves_a_sample_without_positive_entries_to_itself():
-    A = neighbour_graph(20, 4)
+    A = neighbor_graph(20, 4)
     A[3] = -1.0
     S = swmc.fuse([A], 2).graph
     assert_graph(S, zero_diagonal=False)
     assert S[3, 3] == 1
 
 
-def test_swmc_reports_another_number_of_components(planted):
-    with pytest.warns(ConvergenceWarning, match="3 connected components where 1 "):
-        model = SWMC(1, graph="kernel").fit(planted)
-    assert model.n_components_ == 3
+@pytest.mark.parametrize(
+    ("n", "given", "k", "settings"), [(90, 3, 1, {"graph": "kernel"}), (8, 1, 7, {})]
+)
+def test_swmc_warns_of_more_and_of_fewer_clusters_than_asked(n, given, k, settings, planted):
+    """`given` clusters instead of k, and as many labels as components."""
+    message = f"SWMC found another number of clusters than asked for: {given} instead of {k}; "
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        model = SWMC(k, **settings).fit([view[:n] for view in planted.views])
+    assert model.n_components_ == len(np.unique(model.labels_)) == given
+    assert {warning.filename for warning in caught} == {__file__}
 
 
 # All three as estimators

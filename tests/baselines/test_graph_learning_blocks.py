@@ -134,7 +134,7 @@ def test_spmkc_affinity_keeps_seventy_percent():
 
 def test_spmkc_says_when_one_kernel_takes_all(planted):
     with (
-        pytest.warns(DegenerateWarning, match="all weight went to the kernel of view"),
+        pytest.warns(DegenerateWarning, match="the kernel of view. has all the weight"),
         pytest.warns(ConvergenceWarning),
     ):
         model = SPMKC(3, lam1=16.0, lam3=1.0, lam4=0.0, random_state=0).fit(planted)
@@ -149,10 +149,10 @@ def test_cagl_follows_its_rule_at_every_step(n_neighbors, noise, monkeypatch):
     seen = []
 
     def watched(V, q):
-        seen.append(graphs.neighbour_weights(V, q))
+        seen.append(graphs.neighbor_weights(V, q))
         return seen[-1]
 
-    monkeypatch.setattr(cagl, "neighbour_weights", watched)
+    monkeypatch.setattr(cagl, "neighbor_weights", watched)
     codes = [graphs.self_expression(K, 7.0, 1.0).T for K in kernels_of(60, noise=noise)]
     found = cagl.agree(codes, 3, n_neighbors)
     assert found.counts == [graphs.components(S)[0] for S in seen[1:]]
@@ -162,7 +162,7 @@ def test_cagl_follows_its_rule_at_every_step(n_neighbors, noise, monkeypatch):
     for last, S, count in zip(seen, seen[1:], found.counts, strict=False):
         w = cagl.graph_weights(last, codes)
         V = weighted_sum(w, codes) - lam / 2 * cdist(F, F, "sqeuclidean")
-        np.testing.assert_allclose(S, graphs.neighbour_weights(V, n_neighbors), atol=1e-10)
+        np.testing.assert_allclose(S, graphs.neighbor_weights(V, n_neighbors), atol=1e-10)
         assert S.min() >= 0
         assert not np.diagonal(S).any()
         np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)

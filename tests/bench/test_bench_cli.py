@@ -1,4 +1,4 @@
-"""mkclust bench on the command line: what it prints and writes, and how it says how far it is."""
+"""mkclust bench on the command line: output, files and the display of progress."""
 
 import csv
 import io
@@ -54,16 +54,39 @@ def test_a_suite_is_run_and_its_results_are_shown_and_exported(bench, tmp_path, 
     assert code != 0
     assert "pip install" in err
     assert not (tmp_path / "rows.parquet").exists()
-    # All of it is done: the same command again has nothing to start, and says what there is.
-    code, _, err = bench("run", "quick.toml", *where, "--methods", "concat-kmeans", "--quiet")
+    # All units are done: the same command again has nothing to run.
+    code, out, err = bench("run", "quick.toml", *where, "--methods", "concat-kmeans", "--quiet")
+    assert (code, out, err) == (0, "", "")
+
+
+def test_graph_fusion_runs_in_both_row_orders_and_is_named_in_the_tables(bench, tmp_path):
+    choice = ("--methods", "graph-fusion", "--store", "kept.db")
+    code, out, err = bench("run", "quick.toml", *choice)
+    assert code == 0, err
+    assert "Standing over 1 data set" in out and "Graph fusion" in out
+    code, _, err = bench("table", "quick", "--store", "kept.db", "--order", "sorted")
+    assert code != 0
+    assert "mkclust bench run quick --order sorted" in " ".join(err.split())
+    code, out, err = bench("run", "quick.toml", *choice, "--order", "sorted")
+    assert code == 0, err
+    assert "Rows were sorted by class" in out
+    code, out, _ = bench("table", "quick", "--store", "kept.db", "--format", "markdown")
     assert code == 0
-    assert err == ""
+    assert "| Graph fusion |" in out and "sorted by class" not in out
+    bench("export", "rows.csv", "--store", "kept.db")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "rows.csv").read_text())))
+    assert [(row["suite"], row["row_order"]) for row in rows] == [
+        ("quick", "shuffled"), ("quick-sorted", "sorted"),
+    ]  # fmt: skip
+    code, _, err = bench("run", "quick.toml", "--order", "reversed")
+    assert code != 0
+    assert "rows are shuffled or sorted, not 'reversed'" in " ".join(err.split())
 
 
 def test_what_is_asked_for_must_be_there(bench, tmp_path):
     code, _, err = bench("table", "quick")
     assert code != 0
-    assert "run a suite first, or say where with --store" in " ".join(err.split())
+    assert "run a suite first, or give the file by --store" in " ".join(err.split())
     code, _, err = bench("figure", "ranks")
     assert code != 0
     assert "first: mkclust bench run leaderboard" in " ".join(err.split())
@@ -72,7 +95,7 @@ def test_what_is_asked_for_must_be_there(bench, tmp_path):
     assert "is not a folder" in " ".join(err.split())
     code, _, err = bench("run", "quick.toml", "--methods", "concat-kmeans", "--time-limit", "0")
     assert code != 0
-    assert "limits must be above 0" in err
+    assert "must be above 0, and jobs at least 1" in " ".join(err.split())
     bench("run", "quick.toml", "--methods", "concat-kmeans", "--store", "kept.db", "-q")
     code, _, err = bench("table", "other", "--store", "kept.db")
     assert code != 0
@@ -85,10 +108,10 @@ def test_the_list_names_every_suite_and_every_data_set(bench, tmp_path):
     assert code == 0
     for name in (*suites(), *registered()):
         assert name in out
-    assert "also in the folder, to be run by its name: mine" in out
+    assert "unregistered file, can be run by its name: mine" in out
 
 
-# ---------------------------------------------------------------- how far it is
+# ---------------------------------------------------------------- progress
 
 
 def runner_at(done, total, finished=0, method="hmkc"):
@@ -104,45 +127,45 @@ def runner_at(done, total, finished=0, method="hmkc"):
 
 @pytest.fixture(name="clock")
 def _clock(monkeypatch):
-    """A clock that stands still until told."""
+    """A clock that is set by hand."""
     now = SimpleNamespace(time=100.0)
     monkeypatch.setattr(display.time, "monotonic", lambda: now.time)
     return now
 
 
 def test_without_a_terminal_a_line_now_and_then_and_one_at_the_end(clock):
-    said = io.StringIO()
-    with following(Console(file=said, force_terminal=False)) as report:
+    shown = io.StringIO()
+    with following(Console(file=shown, force_terminal=False)) as report:
         report(runner_at(1, 9, finished=1))
-        assert said.getvalue() == ""  # half a minute has not passed
+        assert shown.getvalue() == ""  # half a minute has not passed
         clock.time += display.EVERY
         report(runner_at(3, 9, finished=3))
         report(runner_at(4, 9, finished=4))
         report(runner_at(9, 9, finished=9))
-    lines = [line.strip() for line in said.getvalue().splitlines()]
+    lines = [line.strip() for line in shown.getvalue().splitlines()]
     assert lines == ["3/9 units  hmkc on Mfeat; about 60 s left", "9/9 units"]
 
 
 @pytest.mark.parametrize(
-    ("finished", "passed", "words"),
+    ("finished", "passed", "text"),
     [(0, 10.0, ""), (2, 20.0, "about 80 s left"), (2, 60.0, "about 4 min left")],
 )
-def test_time_left_is_the_pace_so_far(clock, finished, passed, words):
-    told = display._Clock()
+def test_time_left_is_the_pace_so_far(clock, finished, passed, text):
+    estimate = display._Clock()
     clock.time += passed
-    assert told.left(runner_at(finished, 10, finished), units=8) == words
+    assert estimate.left(runner_at(finished, 10, finished), units=8) == text
 
 
 def test_on_a_terminal_there_is_a_bar():
-    said = io.StringIO()
-    with following(Console(file=said, force_terminal=True, width=100)) as report:
+    shown = io.StringIO()
+    with following(Console(file=shown, force_terminal=True, width=100)) as report:
         report(runner_at(2, 8, finished=2))
-    assert "2/8" in said.getvalue()
-    assert "hmkc on Mfeat" in said.getvalue()
+    assert "2/8" in shown.getvalue()
+    assert "hmkc on Mfeat" in shown.getvalue()
 
 
 def test_quiet_is_quiet():
-    said = io.StringIO()
-    with following(Console(file=said), quiet=True) as report:
+    shown = io.StringIO()
+    with following(Console(file=shown), quiet=True) as report:
         report(runner_at(8, 8))
-    assert said.getvalue() == ""
+    assert shown.getvalue() == ""

@@ -8,14 +8,12 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mkclust import MKCDNM, datasets
-from mkclust.bench import figures, noise_figure, pictures, rounds_figure
-from mkclust.bench.grid_figure import grid_figure, grid_of
-from mkclust.bench.noise_figure import parts
+from mkclust.bench import figures, paper_figures, pictures
+from mkclust.bench.figures import rank_figure
+from mkclust.bench.paper_figures import grid_figure, grid_of, parts, scores_by_round
 from mkclust.bench.pictures import POINTS, for_print, saved
-from mkclust.bench.rank_figure import rank_figure
 from mkclust.bench.ranks import average_ranks, critical_difference
 from mkclust.bench.record import DONE, OUT_OF_TIME, Record
-from mkclust.bench.rounds_figure import scores_by_round
 from mkclust.bench.store import Store
 from mkclust.dual_noise.noise import dual_noise
 from mkclust.exceptions import InputError
@@ -28,8 +26,8 @@ K = 4
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch):
-    monkeypatch.setattr(rounds_figure, "REPEATS", 3)
-    monkeypatch.setattr(noise_figure, "RESTARTS", 10)
+    monkeypatch.setattr(paper_figures, "REPEATS", 3)
+    monkeypatch.setattr(paper_figures, "RESTARTS", 10)
     monkeypatch.setattr(pictures, "DPI", 100)
 
 
@@ -75,7 +73,7 @@ def test_the_parts_add_up_and_lie_where_they_should(found, views, kernel):
 
 
 def test_the_parts_have_the_traces_the_package_computes_elsewhere(found, kernel):
-    noise = dual_noise(found.basis[:, :K], [leading(kernel, K).head(K)], [K])
+    noise = dual_noise([found.basis[:, :K].T @ leading(kernel, K).head(K).vectors])
     assert np.trace(full(found, found.null)) == pytest.approx(noise.null[0])
     assert np.trace(full(found, found.column)) == pytest.approx(noise.column[0])
     assert np.sum(full(found, found.cross) ** 2) == pytest.approx(noise.cross[0])
@@ -104,7 +102,7 @@ def test_pictures_are_sorted_by_class_and_average_cells(found, views, monkeypatc
     blocks = found.picture(found.partition, views.labels)
     own = np.equal.outer(np.sort(views.labels), np.sort(views.labels))
     assert blocks[own] == pytest.approx(1, abs=0.3) and abs(blocks[~own]).max() < 1e-12
-    monkeypatch.setattr(noise_figure, "CELLS", 40)
+    monkeypatch.setattr(paper_figures, "CELLS", 40)
     order = np.argsort(views.labels, kind="stable")
     exact = full(found, found.kernel)[np.ix_(order, order)] * len(order) / K
     means = exact.reshape(40, 2, 40, 2).mean(axis=(1, 3))
@@ -112,7 +110,7 @@ def test_pictures_are_sorted_by_class_and_average_cells(found, views, monkeypatc
 
 
 def test_figure2_states_the_accuracy_of_every_panel(views, found):
-    shown = [text.get_text() for text in texts(noise_figure.noise_figure(views, KernelRecipe()))]
+    shown = [text.get_text() for text in texts(paper_figures.noise_figure(views, KernelRecipe()))]
     labels = [text for text in shown if "ACC" in text]
     assert len(labels) == 4 and "ACC 100.0 %" in labels[3]
     assert f"{100 * found.accuracy(found.kernel, views.labels):.1f} %" in labels[0]
@@ -130,7 +128,7 @@ def test_the_last_round_is_the_model(views):
 
 
 def test_figure5_has_four_lines_that_differ_without_colour(views):
-    figure = rounds_figure.rounds_figure(scores_by_round(views, KernelRecipe(), K), "planted")
+    figure = paper_figures.rounds_figure(scores_by_round(views, KernelRecipe(), K), "planted")
     lines = figure.axes[0].lines
     assert len({(line.get_marker(), line.get_linestyle()) for line in lines}) == 4
 
@@ -227,7 +225,7 @@ def test_the_same_figure_gives_the_same_bytes(tmp_path):
 
 def test_no_letter_is_smaller_than_eight_points(views):
     made = [
-        noise_figure.noise_figure(views, KernelRecipe()),
+        paper_figures.noise_figure(views, KernelRecipe()),
         grid_figure(grid_of(grid_records(), "BBCSport", 5), "BBCSport"),
         rank_figure(["A", "B", "C"], np.random.default_rng(0).random((5, 3))),
     ]

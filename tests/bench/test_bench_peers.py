@@ -1,28 +1,28 @@
 """Peers, shared kernels and the scoring of one unit."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
 from mkclust import METHODS, metrics
-from mkclust.bench.experiment import Wishes, prepare
-from mkclust.bench.peers import PEERS, concatenated, peer, uses_kernels
+from mkclust.bench.experiment import Options, prepare
+from mkclust.bench.peers import PEERS, Peer, concatenated, peer, uses_kernels
 from mkclust.bench.protocol import Place, compute
 from mkclust.bench.record import DONE, FAILED
-from mkclust.bench.registry import dataset
+from mkclust.bench.registry import dataset, row_order
 from mkclust.bench.runner import installed_peers
-from mkclust.bench.shared import Shared
 from mkclust.bench.suite import Protocol
 from mkclust.bench.units import KERNELS, Unit
-from mkclust.bench.work import attempt
+from mkclust.bench.workers import attempt
 from mkclust.exceptions import InputError
 from mkclust.kernels.bank import KernelBank
 from mkclust.linalg import spectrum
 from mkclust.linalg.kmeans import kmeans_labels
 
-TWICE = Protocol(runs=2)
+ONCE, TWICE = Protocol(runs=1), Protocol(runs=2)
 OWN = ["concat-kmeans", "concat-spectral"]
 
 
@@ -35,32 +35,89 @@ def place(tmp_path_factory):
     return made
 
 
-def unit(method, protocol=TWICE, **parameters):
-    return Unit("planted", "mkclust:planted", method, parameters, protocol=protocol)
+def unit(method, protocol=TWICE, order="shuffled", seed=0, **parameters):
+    content = "mkclust:planted"
+    return Unit("planted", content, method, parameters, seed, order, protocol=protocol)
+
+
+def planted(seed=0):
+    """The planted set as a unit of this seed sees it."""
+    views = dataset("planted").load(None)
+    return views[row_order(views.labels, "shuffled", seed)]
 
 
 def scores(outcome):
-    return {(metric, normaliser): mean for metric, normaliser, mean, _ in outcome.metrics}
+    return {(metric, normalizer): mean for metric, normalizer, mean, _ in outcome.metrics}
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_shared_kernels_give_what_a_fit_from_the_views_gives(method, place):
+def test_a_unit_scores_a_fit_to_the_shuffled_views(method, place):
     outcome = compute(unit(method), place)
-    views = dataset("planted").load(None)
+    views = planted()
     model = METHODS[method](3, random_state=0).fit(views)
     labels = [model.labels_]
     if method not in ("oplf", "swmc", "cagl"):
         labels = [kmeans_labels(model.embedding_, 3, 10, seed) for seed in range(2)]
     expected = np.mean([metrics.accuracy(views.labels, found) for found in labels])
     assert scores(outcome)["acc", ""] == pytest.approx(expected)
-    assert outcome.shared_cpu >= place.shared(unit(method)).cpu()
+    shared = place.shared(unit(method)).cpu() if uses_kernels(method) else 0.0
+    assert outcome.shared_cpu >= shared and (outcome.shared_cpu > 0) == uses_kernels(method)
     assert outcome.runs == len(labels)
+
+
+@pytest.mark.parametrize("method", ["graph-fusion", "akkm"])
+def test_the_order_of_rows_does_not_change_the_scores_of_planted_clusters(method, place):
+    found = []
+    for order, seed in (("shuffled", 0), ("shuffled", 1), ("sorted", 0)):
+        one = unit(method, order=order, seed=seed)
+        compute(one.shared(), place)
+        outcome = compute(one, place)
+        found.append([mean for *_, mean, _ in outcome.metrics])
+    np.testing.assert_allclose(found[1:], [found[0]] * 2, rtol=0, atol=1e-12)
+
+
+def test_a_method_sees_the_rows_in_the_order_of_its_unit(place, monkeypatch):
+    seen = []
+
+    def label(views, k, seed):
+        seen.append(views[0][:, 0])
+        return np.argsort(np.argsort(views[0][:, 0])) % k
+
+    monkeypatch.setitem(PEERS, "concat-kmeans", Peer("a test", "", label))
+    views = dataset("planted").load(None)
+    column, classes = views.views[0][:, 0], views.labels
+    outcomes = [
+        compute(unit("concat-kmeans", ONCE, order=order, seed=seed), place)
+        for order, seed in (("sorted", 0), ("shuffled", 0), ("shuffled", 1))
+    ]
+    np.testing.assert_array_equal(seen[0], column[np.argsort(classes, kind="stable")])
+    for given in seen[1:]:
+        assert not np.array_equal(given, column)
+        np.testing.assert_array_equal(np.sort(given), np.sort(column))
+    assert not np.array_equal(seen[1], seen[2])
+    # The labels depend on the samples only, so that mapping them back must give equal scores.
+    assert outcomes[0].metrics == outcomes[1].metrics == outcomes[2].metrics
+
+
+def test_graph_fusion_is_given_kernels_as_kernels(tmp_path):
+    views = dataset("planted").load(None)
+    grams = {f"K{p}": np.asarray(view @ view.T) for p, view in enumerate(views.views)}
+    np.savez(tmp_path / "mine.npz", **grams, y=views.labels)
+    place, one = Place(tmp_path, tmp_path), unit("graph-fusion")
+    held = dataset("mine.npz", tmp_path)
+    assert held.load(tmp_path).kernels
+    given = replace(one, dataset="mine.npz", content=held.key(tmp_path))
+    kernels = held.load(tmp_path)[row_order(views.labels, "shuffled", 0)]
+    model = METHODS["graph-fusion"](3, precomputed=True, random_state=0).fit(kernels)
+    labels = [kmeans_labels(model.embedding_, 3, 10, seed) for seed in range(2)]
+    expected = np.mean([metrics.accuracy(kernels.labels, found) for found in labels])
+    assert scores(compute(given, place))["acc", ""] == pytest.approx(expected)
 
 
 def test_the_published_protocol_is_means_over_runs_from_random_samples(place):
     how = Protocol(runs=4, restarts=1, start="random")
     outcome = compute(unit("akkm", how), place)
-    views = dataset("planted").load(None)
+    views = planted()
     H = METHODS["akkm"](3, random_state=0).fit(views).embedding_
     values = [
         metrics.nmi(views.labels, kmeans_labels(H, 3, 1, seed, "random")) for seed in range(4)
@@ -70,8 +127,8 @@ def test_the_published_protocol_is_means_over_runs_from_random_samples(place):
 
 
 def test_shared_kernels_are_those_of_the_library_and_cannot_be_written_to(place):
-    mapped = Shared.of(place.cache, "planted", "mkclust:planted").kernels()
-    views = dataset("planted").load(None)
+    mapped = place.shared(unit("akkm")).kernels()
+    views = planted()
     for ours, theirs in zip(mapped, KernelBank(*dataset("planted").kernels(views)), strict=True):
         np.testing.assert_array_equal(ours, theirs)
         with pytest.raises(ValueError, match="read-only"):
@@ -92,7 +149,7 @@ def test_eigenvectors_of_shared_kernels_are_computed_once_and_paid_for_by_all(pl
 
 
 def test_the_best_view_is_a_grid_over_views(place):
-    views = dataset("planted").load(None)
+    views = planted()
     found = [scores(compute(unit("best-view", view=p), place))["acc", ""] for p in range(4)]
     single = METHODS["akkm"](3, random_state=0).fit([views.views[3]])
     expected = [
@@ -127,8 +184,8 @@ def test_peers_that_are_not_installed_are_named_and_skipped(monkeypatch):
     names = ["concat-kmeans", "snfpy"]
     monkeypatch.setattr("mkclust.bench.peers.find_spec", lambda name: None)
     assert installed_peers(names, None) == ["concat-kmeans"]
-    wishes = Wishes(methods=["concat-kmeans", "snfpy"], datasets=["planted"])
-    experiment = prepare("quick", wishes)
+    options = Options(methods=["concat-kmeans", "snfpy"], datasets=["planted"])
+    experiment = prepare("quick", options)
     assert experiment.not_installed == ["snfpy"]
     assert {item.unit.method for item in experiment.planned} == {"concat-kmeans"}
 
@@ -137,14 +194,15 @@ def test_another_interpreter_is_asked_what_it_has():
     assert installed_peers(OWN, sys.executable) == OWN
 
 
-def test_peers_on_features_leave_out_sets_of_kernels(tmp_path):
+def test_peers_that_need_features_leave_out_sets_of_kernels(tmp_path):
     (tmp_path / "YALE_Kmatrix.mat").write_bytes(b"")
-    wishes = Wishes(tmp_path, ["YALE"], ["akkm", "concat-kmeans"])
-    assert {item.unit.method for item in prepare("leaderboard", wishes).planned} == {"akkm"}
+    options = Options(tmp_path, ["YALE"], ["graph-fusion", "akkm", "concat-kmeans"])
+    found = {item.unit.method for item in prepare("leaderboard", options).planned}
+    assert found == {"graph-fusion", "akkm"}
 
 
 def test_absent_sets_are_named(tmp_path):
-    experiment = prepare("paper-table2", Wishes(tmp_path))
+    experiment = prepare("paper-table2", Options(tmp_path))
     assert [entry.name for entry in experiment.absent][:2] == ["BBCSport", "Plant"]
     assert experiment.planned == []
 
@@ -161,5 +219,5 @@ def test_any_function_is_a_method_by_its_import_path():
 def test_an_installed_peer_gives_labels_or_says_why_not(name, place):
     if not PEERS[name].installed:
         pytest.skip(f"{PEERS[name].package} is not installed")
-    outcome = attempt(unit(name, Protocol(runs=1)), place)
+    outcome = attempt(unit(name, ONCE), place)
     assert outcome["status"] == DONE or (outcome["status"] == FAILED and outcome["message"])

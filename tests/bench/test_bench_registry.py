@@ -1,15 +1,22 @@
 """Data sets by name: what is registered loads as registered, what is absent is named."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mkclust.baselines import HMKC, ONKC
-from mkclust.bench.registry import checksum, dataset, registered, unregistered
+from mkclust.bench.registry import (
+    checksum,
+    dataset,
+    registered,
+    row_order,
+    twelve_kernels,
+    unregistered,
+)
 from mkclust.bench.suite import load_suite, parse_suite, suites
-from mkclust.bench.twelve import twelve_kernels
-from mkclust.bench.units import expand, grid, settings
+from mkclust.bench.units import Unit, expand, grid, settings
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 
@@ -24,7 +31,7 @@ def test_the_papers_six_are_listed_wherever_their_files_are():
 
 def test_every_entry_says_what_it_is():
     for entry in registered().values():
-        assert entry.n > entry.k > 1 and entry.views and entry.source and entry.licence
+        assert entry.n > entry.k > 1 and entry.views and entry.source and entry.license
         assert len(entry.sha256) in (0, 64)
 
 
@@ -49,7 +56,7 @@ def test_bundled_sets_need_no_folder():
 
 
 def test_an_absent_set_says_what_to_put_where(tmp_path):
-    with pytest.raises(InputError, match=r"Plant is not here: put plant_Kmatrix\.mat"):
+    with pytest.raises(InputError, match=r"Plant is absent: put plant_Kmatrix\.mat"):
         dataset("Plant").load(tmp_path)
 
 
@@ -120,6 +127,29 @@ def test_settings_of_a_suite():
     assert settings(suite, "swmc", small) == [({}, False), ({"graph": "kernel"}, True)]
     assert len(settings(suite, "hmkc", small)) == 73
     assert settings(suite, "hmkc", large) == [({}, False)]
+
+
+def test_the_order_of_rows_and_the_seed_are_part_of_a_unit():
+    one = Unit("planted", "mkclust:planted", "akkm", {})
+    others = [replace(one, order="sorted"), replace(one, seed=1)]
+    assert len({unit.id for unit in (one, *others)}) == 3
+    assert len({unit.shared().id for unit in (one, *others)}) == 3
+    assert Unit.parsed(others[0].text()) == others[0]
+
+
+def test_rows_are_shuffled_by_the_seed_or_sorted_by_class():
+    classes = np.repeat([2, 0, 1], 20)
+    assert row_order(classes, "shuffled", 3).tolist() == row_order(classes, "shuffled", 3).tolist()
+    assert sorted(row_order(classes, "shuffled", 3)) == list(range(60))
+    assert row_order(classes, "shuffled", 3).tolist() != row_order(classes, "shuffled", 4).tolist()
+    rows = row_order(classes, "sorted", 3)
+    assert (np.diff(classes[rows]) >= 0).all() and (np.diff(rows[:20]) == 1).all()
+
+
+def test_an_unknown_order_of_rows_is_refused():
+    text = 'title = "x"\ndatasets = ["Mfeat"]\nmethods = ["akkm"]\norder = "reversed"'
+    with pytest.raises(InputError, match="rows are shuffled or sorted, not 'reversed'"):
+        parse_suite("x", text)
 
 
 def test_units_have_the_same_names_in_every_run_and_suite(tmp_path):

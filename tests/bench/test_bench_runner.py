@@ -10,21 +10,21 @@ import pytest
 
 from _support.faults import wait_for
 from _support.paths import TESTS
-from mkclust.bench.experiment import Wishes, prepare, run
-from mkclust.bench.limits import usages
+from mkclust.bench.experiment import Options, prepare, run
+from mkclust.bench.machine import usages
 from mkclust.bench.protocol import Place, compute
 from mkclust.bench.record import DONE, OUT_OF_MEMORY, OUT_OF_TIME
 from mkclust.bench.shared import Shared
 from mkclust.bench.store import Store
 from mkclust.bench.units import KERNELS
-from mkclust.bench.work import peak, reset_peak
+from mkclust.bench.workers import peak, reset_peak
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
 
 SMALL = """
 title = "small"
 datasets = ["planted"]
-methods = ["akkm", "mkkm-mr", "lfmkc", "best-view", "mkc-dnm", "concat-kmeans"]
+methods = ["graph-fusion", "akkm", "mkkm-mr", "lfmkc", "best-view", "mkc-dnm", "concat-kmeans"]
 tuned = true
 thin = { mkkm-mr = 5, lfmkc = 5 }
 time_limit = 60
@@ -78,8 +78,8 @@ def start(suite, store, jobs=1):
 
 
 def go(suite, store, jobs=1):
-    wishes = Wishes(jobs=jobs)
-    run(prepare(str(suite), wishes), store, wishes).close()
+    options = Options(jobs=jobs)
+    run(prepare(str(suite), options), store, options).close()
 
 
 def survivors(marker):
@@ -112,7 +112,7 @@ def results(path):
 def undisturbed(suite, cache):
     """The same, computed here and now, one unit after the other."""
     place, expected = Place(None, cache), []
-    for item in prepare(str(suite), Wishes()).planned:
+    for item in prepare(str(suite), Options()).planned:
         if not place.shared(item.unit).ready:
             compute(item.unit.shared(), place)
         rows = compute(item.unit, place).metrics
@@ -173,7 +173,7 @@ def test_what_takes_too_long_or_breaks_is_recorded_and_harms_nothing(suite, tmp_
     assert records["endless"].status == OUT_OF_TIME and records["endless"].cpu > 1.5
     assert records["asleep"].status == OUT_OF_TIME and records["asleep"].wall > 1.5
     assert records["asleep"].cpu < 1
-    assert records["crashing"].status == "failed: the process died on the way"
+    assert records["crashing"].status == "failed: the worker process ended unexpectedly"
     assert records["complaining"].status == "failed: ValueError: these views are not to my taste"
     assert records["honest"].ok and records["akkm"].ok
     assert records["akkm"].shared_cpu > 0 and records["honest"].shared_cpu == 0

@@ -8,10 +8,10 @@ import time
 
 import pytest
 
-from mkclust.bench.export import export
 from mkclust.bench.machine import alive, owner_name
 from mkclust.bench.record import DONE, FAILED, OUT_OF_TIME
 from mkclust.bench.store import LEASE, Limits, Outcome, Store
+from mkclust.bench.tables import export
 from mkclust.bench.units import KERNELS, Planned, Unit
 from mkclust.exceptions import InputError
 

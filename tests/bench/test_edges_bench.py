@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mkclust.bench import limits, machine, work
+from mkclust.bench import machine, workers
 from mkclust.bench.peers import PEERS
 from mkclust.bench.record import FAILED, OUT_OF_MEMORY
-from mkclust.bench.registry import class_numbers, registered
-from mkclust.bench.server import Server
-from mkclust.bench.twelve import twelve_kernels
+from mkclust.bench.registry import class_numbers, registered, twelve_kernels
 from mkclust.data.views import MultiView
 from mkclust.exceptions import InputError
 from mkclust.metrics import accuracy
@@ -41,18 +39,18 @@ def refuse(error):
     ],
 )
 def test_whatever_a_method_raises_is_an_outcome(monkeypatch, error, status, message):
-    monkeypatch.setattr("mkclust.bench.protocol.compute", refuse(error))
-    outcome = work.attempt(None, None)
+    monkeypatch.setattr("mkclust.bench.workers.compute", refuse(error))
+    outcome = workers.attempt(None, None)
     assert outcome["status"] == status
-    assert len(outcome["message"]) <= work.MESSAGE
+    assert len(outcome["message"]) <= workers.MESSAGE
     if message is not None:
         assert outcome["message"] == message
 
 
 def test_peak_memory_is_known_without_proc(monkeypatch):
-    monkeypatch.setattr(work.Path, "read_text", refuse(OSError("no such file")))
+    monkeypatch.setattr(workers.Path, "read_text", refuse(OSError("no such file")))
     held = np.ones(1_000_000)
-    assert work.peak() > held.nbytes
+    assert workers.peak() > held.nbytes
 
 
 # ---------------------------------------------------------------- the machine
@@ -60,9 +58,9 @@ def test_peak_memory_is_known_without_proc(monkeypatch):
 
 def test_memory_of_a_group_is_known_without_proc(monkeypatch):
     listed = "  7 100\n  8 50\n  7 24\n"
-    monkeypatch.setattr(limits.Path, "exists", lambda self: False)
-    monkeypatch.setattr(limits.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=listed))
-    found = limits.usages()
+    monkeypatch.setattr(machine.Path, "exists", lambda self: False)
+    monkeypatch.setattr(machine.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout=listed))
+    found = machine.usages()
     assert {group: usage.memory for group, usage in found.items()} == {7: 124 * 1024, 8: 50 * 1024}
     assert not any(usage.awake or usage.cpu for usage in found.values())
 
@@ -163,7 +161,7 @@ def test_workers_that_cannot_be_started_say_why(tmp_path):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho first >&2\necho no such module: mkclust >&2\nexit 1\n")
     python.chmod(0o755)
-    server = Server(str(python), {})
+    server = workers.Server(str(python), {})
     try:
         with pytest.raises(OSError, match="cannot be started: no such module: mkclust"):
             server.start()
@@ -182,7 +180,7 @@ def test_a_file_must_have_the_size_that_is_registered(tmp_path):
     found = replace(entry, files=("views.npz",))
     with pytest.raises(InputError, match=f"should have {entry.n} samples in {entry.k} classes"):
         found.load(tmp_path)
-    with pytest.raises(InputError, match="BBCSport is not here: put"):
+    with pytest.raises(InputError, match="BBCSport is absent: put"):
         entry.load(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""What the words of a command line stand for: limits, views in parts, an output used before."""
+"""What the arguments of a command mean: limits, views in parts, an output used before."""
 
 import subprocess
 import sys
@@ -8,7 +8,8 @@ import pytest
 
 from mkclust import METHODS, datasets
 from mkclust.cli import app as cli
-from mkclust.cli.arguments import chosen_limits, read_views
+from mkclust.cli.arguments import LIMITS, asked_k, chosen_limits, read_views
+from mkclust.cli.method_options import _description, owners
 from mkclust.exceptions import InputError
 
 
@@ -47,13 +48,13 @@ def test_limits_hold_for_saved_models_too(run, archive):
     code, _, err = run("predict", "model.npz", archive, "--limit", "max_bytes=1000")
     assert code == 2 and "model.npz" in err and "over the limit" in err
     code, out, _ = run("predict", "model.npz", archive)
-    assert code == 0 and "60 samples placed in 3 clusters" in out
+    assert code == 0 and "60 samples assigned to 3 clusters by Graph fusion" in out
 
 
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ("max_bites=5", "knows no 'max_bites', only max_bytes, max_views, max_columns"),
+        ("max_bites=5", "has no 'max_bites', only max_bytes, max_views, max_columns"),
         ("max_bytes", "NAME=NUMBER"),
         ("max_bytes=1.5", "whole number"),
         ("max_bytes=-1", "whole number"),
@@ -69,7 +70,7 @@ def test_limits_that_make_no_sense_are_refused(given, complaint):
 def test_views_in_parts_are_chosen_by_name(parts, tmp_path):
     assert read_views([parts]).names == ("colour", "shape")
     assert read_views([parts], "shape").names == ("shape",)
-    with pytest.raises(InputError, match=r"views='shap' is none of colour, shape"):
+    with pytest.raises(InputError, match="--views shap is none of colour, shape"):
         read_views([parts], "colour,shap")
     labels = str(tmp_path / "labels.npy")
     np.testing.assert_array_equal(read_views([parts], labels=labels).labels, np.load(labels))
@@ -79,8 +80,9 @@ def test_views_in_parts_are_chosen_by_name(parts, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--transpose"], "--transpose is not for views in parts"),
-        (["--kernels"], "--kernels is not for views in parts"),
+        (["--transpose"], "--transpose cannot be used with views in parts"),
+        (["--kernels"], "--kernels cannot be used with views in parts"),
+        (["--index", "name"], "--index cannot be used with views in parts"),
         (["--labels", "absent.npy"], "absent.npy: cannot be read: No such file"),
         (["--labels", "text.npy"], "text.npy: not a readable .npy file"),
     ],
@@ -105,41 +107,34 @@ def test_inspect_says_what_lies_in_parts(run, parts):
     assert "60 x 10" in out and "Rows(60 samples: colour 10, shape 10)" in out
 
 
-def test_stability_is_refused_where_there_is_none(run, archive, tmp_path):
-    code, _, err = run("cluster", archive, "-k", 3, "--method", "mkkm", "--stability")
-    assert code == 2 and "MKKM does not have it" in err
-    rows = np.load(archive)["view1"].copy()
-    rows[:2] = np.nan
-    np.savez(tmp_path / "incomplete.npz", view1=rows, view2=np.load(archive)["view2"])
-    code, _, err = run("cluster", "incomplete.npz", "-k", 3, "--stability")
-    assert code == 2 and "every sample in every view" in err
-    assert not (tmp_path / "mkclust-out" / "labels.csv").exists()
-    code, out, _ = run("cluster", "incomplete.npz", "-k", 3)
-    assert code == 0 and "Stability" not in out
+def test_views_in_parts_that_do_not_fit_in_memory_need_a_method_that_reads_chunks(
+    run, parts, monkeypatch
+):
+    monkeypatch.setattr("mkclust.cli.arguments.physical_memory", lambda: 1000)
+    code, _, err = run("cluster", parts, "-k", 3)
+    assert code == 2 and "--method mkc-dnm reads rows in chunks" in err
 
 
-def test_an_output_used_again_holds_one_runs_files(run, archive, parts, tmp_path):
+def test_an_output_used_again_holds_the_files_of_one_run(run, archive, parts, tmp_path):
     out = tmp_path / "mkclust-out"
     assert run("cluster", archive, "-k", 3)[0] == 0
     (out / "notes.txt").write_text("of my own")
-    assert run("cluster", archive, "-k", 3, "--method", "swmc", "--no-report")[0] == 0
+    code, said, _ = run("cluster", archive, "-k", 3, "--method", "swmc", "--no-report")
+    assert code == 0
+    assert "removed, of an earlier run: embedding.npz, report.html" in " ".join(said.split())
     left = {path.name for path in out.iterdir()}
-    assert left == {"labels.csv", "graph.npz", "result.json", "notes.txt"}
-    assert run("cluster", parts, "-k", 3, "--no-report", "--no-stability")[0] == 0
+    results = {"labels.csv", "graph.npz", "stability.csv", "result.json", "mkclust.json"}
+    assert left == results | {"notes.txt"}
+    chunks = ("--method", "mkc-dnm", "--approximation", "nystroem", "--n-components", "20")
+    quick = ("--no-report", "--no-stability")
+    assert run("cluster", parts, "-k", 3, *chunks, *quick)[0] == 0
     assert {path.name for path in out.iterdir()} == {
-        "labels", "embedding", "result.json", "notes.txt",
+        "labels", "embedding", "result.json", "notes.txt", "mkclust.json",
     }  # fmt: skip
-    assert run("cluster", archive, "-k", 3, "--no-report", "--no-stability")[0] == 0
+    assert run("cluster", archive, "-k", 3, *quick)[0] == 0
     assert {path.name for path in out.iterdir()} == {
-        "labels.csv", "embedding.npz", "result.json", "notes.txt",
+        "labels.csv", "embedding.npz", "result.json", "notes.txt", "mkclust.json",
     }  # fmt: skip
-
-
-def test_files_of_others_stay_where_no_run_has_been(run, archive, tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "graph.npz").write_text("of my own")
-    assert run("cluster", archive, "-k", 3, "-o", "mine", "--no-report")[0] == 0
-    assert (tmp_path / "mine" / "graph.npz").read_text() == "of my own"
 
 
 def test_new_samples_do_not_overwrite_the_fitted_ones(run, archive, tmp_path):
@@ -156,8 +151,17 @@ def test_new_samples_do_not_overwrite_the_fitted_ones(run, archive, tmp_path):
 def test_help_shows_every_methods_own_default(run):
     _, out, _ = run("cluster", "--help")
     words = " ".join(out.replace("│", " ").split())
-    assert "10 for swmc, None for cagl" in words
+    assert "none for graph-fusion, 10 for swmc, none for cagl" in words
     assert METHODS["cagl"](3).n_neighbors is None and METHODS["swmc"](3).n_neighbors == 10
+
+
+def test_every_option_of_a_method_is_described(run):
+    _, out, _ = run("cluster", "--help")
+    words = " ".join(out.replace("│", " ").split())
+    assert "Neighbors per sample. For graph-fusion, swmc, cagl." in words
+    assert "Arguments of the kernel, such as" in words and "For all methods but" in words
+    assert all(_description(name, users) for name, users in owners().items())
+    assert all(name in words for name in LIMITS)
 
 
 def test_the_package_is_a_command_too():
@@ -165,3 +169,10 @@ def test_the_package_is_a_command_too():
         [sys.executable, "-m", "mkclust", "--version"], capture_output=True, text=True, check=True
     ).stdout
     assert said == f"mkclust {cli.__version__}\n"
+
+
+def test_what_k_may_be():
+    assert asked_k("3") == 3 and asked_k("2:5") == (2, 5) and asked_k("auto") == "auto"
+    for text in ("0", "-1", "2:", "2:3:4", "two", "2.5", "²"):
+        with pytest.raises(InputError, match="-k takes"):
+            asked_k(text)

@@ -1,12 +1,15 @@
 """The command line: what it prints, what it writes, how it ends."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.io
 
 from mkclust import datasets
+from mkclust.cli import answers
+from mkclust.cli import run as running
 from mkclust.methods import METHODS
 
 
@@ -21,34 +24,56 @@ def planted(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("recipe", ["auto", "published"])
-def test_cluster_finds_planted_clusters_and_writes_everything(run, planted, tmp_path, recipe):
-    code, out, _ = run("cluster", planted, "-k", 3, "--recipe", recipe, "-o", "results")
+def result_in(folder):
+    return json.loads((folder / "result.json").read_text())
+
+
+@pytest.mark.parametrize("method", ["graph-fusion", "mkc-dnm"])
+def test_cluster_finds_planted_clusters_and_writes_everything(run, planted, tmp_path, method):
+    code, out, _ = run("cluster", planted, "-k", 3, "--method", method, "-o", "results")
     assert code == 0
-    assert "60 samples, 3 views, 3 clusters by MKC-DNM" in out
+    assert f"60 samples, 3 views, 3 clusters by {METHODS[method].title}" in out
     assert "gt" in out and "ACC" in out
     folder = tmp_path / "results"
     assert {path.name for path in folder.iterdir()} == {
         "labels.csv", "embedding.npz", "result.json", "report.html", "stability.csv",
+        "mkclust.json",
     }  # fmt: skip
-    result = json.loads((folder / "result.json").read_text())
+    result = result_in(folder)
     rows = (folder / "labels.csv").read_text().splitlines()
     labels = [int(row.split(",")[1]) for row in rows[1:]]
     embedding = np.load(folder / "embedding.npz", allow_pickle=False)
     assert rows[0] == "sample,cluster" and len(labels) == 60
     assert np.bincount(labels).tolist() == result["clusters"]
     assert embedding["labels"].tolist() == labels
-    fusion = result["fitted"].get("fusion")
-    lengths = np.ones(3) if fusion is None else np.array(fusion["lengths"])
-    assert (fusion is not None) == (recipe == "auto")
-    assert fusion is None or "left out, no other view confirms it" in fusion["words"][3]
-    np.testing.assert_allclose(
-        embedding["embedding"].T @ embedding["embedding"], np.diag(lengths**2), atol=1e-10
-    )
-    assert result["fitted"]["objective"] == sum(result["fitted"]["dimensions"])
+    assert embedding["embedding"].shape == (60, 7 if method == "graph-fusion" else 3)
     assert set(result["metrics"]) == {"acc", "nmi", "purity", "ari", "nmi_normalizer"}
-    assert result["method"] == "MKC-DNM" and result["parameters"]["n_clusters"] == 3
+    assert result["parameters"]["n_clusters"] == 3
     assert "<html" in (folder / "report.html").read_text()
+    assert (folder / "stability.csv").read_text().startswith("sample,cluster,kept,rival\n")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_and_only_it_is_named(run, planted, method, tmp_path):
+    code, out, _ = run("cluster", planted, "-k", 3, "--method", method)
+    assert code == 0 and METHODS[method].title in out
+    result = result_in(tmp_path / "mkclust-out")
+    assert result["method"] == {
+        "name": method, "title": METHODS[method].title, "reference": METHODS[method].reference,
+    }  # fmt: skip
+    written = out + json.dumps(result)
+    others = [kind.title for name, kind in METHODS.items() if name != method]
+    words = set(written.replace(",", " ").replace('"', " ").replace(":", " ").split())
+    assert not [other for other in others if other in words or f" {other} " in written]
+    assert result["stability"]["agreement"] <= 1 and set(result["view_influence"]["without"])
+
+
+def test_every_method_has_the_parameters_it_was_given_and_no_others(run, planted, tmp_path):
+    run("cluster", planted, "-k", 3, "--n-neighbors", 7, "--no-stability")
+    assert result_in(tmp_path / "mkclust-out")["parameters"] == {
+        "n_clusters": 3, "n_neighbors": 7, "precomputed": False, "indefinite": "raise",
+        "columns": None, "n_init": 10, "random_state": 0,
+    }  # fmt: skip
 
 
 def test_quiet_prints_nothing(run, planted):
@@ -59,7 +84,7 @@ def test_quiet_prints_nothing(run, planted):
 def test_known_classes_can_be_ignored(run, planted, tmp_path):
     code, out, _ = run("cluster", planted, "-k", 3, "--labels", "none", "-o", "results")
     assert code == 0 and "ACC" not in out
-    assert "metrics" not in json.loads((tmp_path / "results" / "result.json").read_text())
+    assert "metrics" not in result_in(tmp_path / "results")
 
 
 def test_views_can_be_chosen(run, tmp_path):
@@ -69,24 +94,20 @@ def test_views_can_be_chosen(run, tmp_path):
     assert code == 0 and "2 views" in out and "view2" not in out.split("2 views")[1]
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_runs(run, planted, method):
-    code, out, _ = run("cluster", planted, "-k", 3, "--method", method)
-    assert code == 0 and METHODS[method].title in out
-
-
 def test_a_kernel_takes_its_parameters(run, planted, tmp_path):
-    arguments = ("--kernel", "knn", "--kernel-param", "n_neighbors=5")
-    code, _, _ = run("cluster", planted, "-k", 3, *arguments)
+    arguments = ("--method", "akkm", "--kernel", "knn", "--kernel-param", "n_neighbors=5")
+    code, _, _ = run("cluster", planted, "-k", 3, *arguments, "--no-center")
     assert code == 0
-    result = json.loads((tmp_path / "mkclust-out" / "result.json").read_text())
-    assert result["parameters"]["kernel_params"] == {"n_neighbors": 5}
+    parameters = result_in(tmp_path / "mkclust-out")["parameters"]
+    assert parameters["kernel_params"] == {"n_neighbors": 5}
+    assert parameters["center"] is False and parameters["normalize"] is True
 
 
 def test_a_method_takes_its_own_options(run, planted, tmp_path):
-    code, _, _ = run("cluster", planted, "-k", 3, "--solver", "exact", "--threshold", "2.5")
+    arguments = ("--method", "mkc-dnm", "--solver", "exact", "--threshold", "2.5")
+    code, _, _ = run("cluster", planted, "-k", 3, *arguments)
     assert code == 0
-    result = json.loads((tmp_path / "mkclust-out" / "result.json").read_text())
+    result = result_in(tmp_path / "mkclust-out")
     assert result["parameters"]["solver"] == "exact" and result["parameters"]["threshold"] == 2.5
 
 
@@ -94,27 +115,204 @@ def test_a_method_takes_its_own_options(run, planted, tmp_path):
     ("arguments", "complaint"),
     [
         (["cluster", "absent.mat", "-k", "2"], "absent.mat"),
-        (["cluster", "planted.mat", "-k", "61"], "61"),
-        (["cluster", "planted.mat", "-k", "0"], "-k"),
+        (["cluster", "planted.mat", "-k", "61"], "-k 61 is more than the 60 samples"),
+        (["cluster", "planted.mat", "-k", "0"], "-k takes"),
+        (["cluster", "planted.mat", "-k", "2:61"], "try up to 30"),
         (["cluster", "planted.mat"], "-k"),
-        (["cluster", "planted.mat", "-k", "2", "--method", "magic"], "magic"),
-        (["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--recipe", "magic"], "magic"),
-        (["cluster", "planted.mat", "-k", "2", "--kernel", "magic"], "magic"),
-        (["cluster", "planted.mat", "-k", "2", "--solver", "magic"], "magic"),
-        (["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--solver", "exact"], "akkm"),
-        (["cluster", "planted.mat", "-k", "2", "--views", "Z"], "Z"),
-        (["cluster", "planted.mat", "-k", "2", "--kernel-param", "gamma"], "NAME=NUMBER"),
-        (["cluster", "planted.mat", "-k", "2", "--kernel-param", "gamma=1"], "gamma"),
+        (["cluster", "planted.mat", "-k", "2", "--method", "magic"], "unknown --method 'magic'"),
+        (["cluster", "planted.mat", "-k", "2", "--recipe", "auto"], "--recipe"),
+        (["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--kernel", "magic"], "magic"),
+        (["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--kernel", "auto"], "'auto'"),
+        (["cluster", "planted.mat", "-k", "2", "--method", "mkc-dnm", "--solver", "m"], "--solver"),
+        (["cluster", "planted.mat", "-k", "2", "--n-neighbors", "0"], "--n-neighbors must be"),
+        (["cluster", "planted.mat", "-k", "2", "--views", "Z"], "--views Z"),
+        (["cluster", "planted.mat", "-k", "2", "--labels", "Z"], "--labels Z"),
+        (
+            ["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--kernel-param", "gamma"],
+            "NAME=NUMBER",
+        ),
+        (
+            ["cluster", "planted.mat", "-k", "2", "--method", "akkm", "--kernel-param", "gamma=1"],
+            "gamma",
+        ),
         (["inspect", "absent.mat"], "absent.mat"),
+        (["demo", "--solver", "exact"], "--solver"),
+        (["demo", "--method", "magic"], "unknown --method 'magic'"),
         (["frobnicate"], "frobnicate"),
+        (["clusters"], "Did you mean 'cluster'?"),
     ],
 )
 def test_wrong_usage_ends_with_2_and_says_why(run, planted, arguments, complaint, tmp_path):
     code, _, err = run(*arguments)
     assert code == 2
-    assert complaint in err
+    assert complaint in " ".join(err.replace("│", " ").split())
     assert "Traceback" not in err
-    assert not (tmp_path / "mkclust-out" / "result.json").exists()
+    assert not (tmp_path / "mkclust-out").exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "given"),
+    [
+        ("graph-fusion", ["--kernel", "rbf"]),
+        ("graph-fusion", ["--kernel-param", "gamma=1"]),
+        ("graph-fusion", ["--center"]),
+        ("graph-fusion", ["--no-normalize"]),
+        ("graph-fusion", ["--solver", "exact"]),
+        ("mkc-dnm", ["--n-neighbors", "5"]),
+        ("akkm", ["--solver", "exact"]),
+        ("swmc", ["--seed", "1"]),
+        ("swmc", ["--n-init", "2"]),
+    ],
+)
+def test_options_of_other_methods_are_refused(run, planted, tmp_path, method, given):
+    code, _, err = run("cluster", planted, "-k", 3, "--method", method, *given)
+    flag = given[0].replace("--no-", "--")
+    assert code == 2 and f"{flag} is no option of {method}; use --method" in " ".join(err.split())
+    assert not (tmp_path / "mkclust-out").exists()
+
+
+def test_a_kernel_is_not_chosen_for_matrices_that_are_kernels(run, tmp_path):
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    np.savez(tmp_path / "kernels.npz", K1=X @ X.T, K2=(X @ X.T) ** 2)
+    arguments = ("--kernels", "--method", "mkc-dnm")
+    code, _, err = run("cluster", "kernels.npz", "-k", 2, *arguments, "--kernel", "rbf")
+    assert code == 2 and "--kernel cannot be used with views that are kernel matrices" in err
+    for method in ("graph-fusion", "mkc-dnm"):
+        code, out, _ = run("cluster", "kernels.npz", "-k", 2, "--kernels", "--method", method)
+        assert code == 0 and "30 samples, 2 kernels, 2 clusters" in out
+
+
+# ---------------------------------------------------------------- questions
+
+
+def chosen(k, ks=(2, 3, 4)):
+    """A choice of k with the attributes of `ChoiceOfK`."""
+    from mkclust.inspection import ChoiceOfK
+
+    class Chosen(ChoiceOfK):
+        def __init__(self):
+            table = tuple(
+                SimpleNamespace(
+                    k=j, modularity=0.5, null=0.1, null_high=0.2, sizes=(40, 20), gap=0.1, score=0.2
+                )
+                for j in ks
+            )
+            values = {"k": k, "structure": k > 1, "low": k, "high": k, "p_value": 0.01}
+            for name, value in (values | {"table": table}).items():
+                object.__setattr__(self, name, value)
+
+        def __str__(self):
+            return f"{k} clusters"
+
+    return Chosen()
+
+
+@pytest.mark.parametrize("method", ["graph-fusion", "mkc-dnm", "akkm"])
+def test_the_number_of_clusters_is_asked_of_the_estimator_that_clusters(
+    run, planted, tmp_path, monkeypatch, method
+):
+    asked = []
+
+    def choose(estimator, views, k_range):
+        asked.append((type(estimator), k_range))
+        return chosen(3)
+
+    monkeypatch.setattr(running, "choose_k", choose)
+    monkeypatch.setattr(answers, "plain", lambda value: {"k": value.k})
+    monkeypatch.setattr(answers, "checked_answers", lambda *_: ([], []))
+    for text, k_range in (("2:4", (2, 4)), ("auto", "auto")):
+        code, out, _ = run("cluster", planted, "-k", text, "--method", method, "--no-stability")
+        assert code == 0
+        assert asked[-1] == (METHODS[method], k_range)
+        title = METHODS[method].title
+        said = " ".join(out.split())
+        assert f"by modularity and eigengap of partitions by {title}: 3 clusters." in said
+        assert result_in(tmp_path / "mkclust-out")["parameters"]["n_clusters"] == 3
+
+
+def test_no_cluster_structure_is_an_answer(run, planted, tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "choose_k", lambda *_: chosen(1))
+    monkeypatch.setattr(answers, "plain", lambda value: {"k": value.k})
+    code, out, _ = run("cluster", planted, "-k", "auto")
+    said = " ".join(out.split())
+    assert code == 0 and "No cluster structure was found" in said
+    assert "60 samples, 3 views, 1 cluster by Graph fusion" in said
+    assert "were not computed: there is one cluster only" in said
+    assert result_in(tmp_path / "mkclust-out")["clusters"] == [60]
+    rows = (tmp_path / "mkclust-out" / "labels.csv").read_text().splitlines()[1:]
+    assert {row.split(",")[1] for row in rows} == {"0"}
+
+
+@pytest.mark.parametrize("method", ["graph-fusion", "mkc-dnm"])
+def test_stability_and_influence_are_there_where_samples_are_missing(run, tmp_path, method):
+    views = datasets.make_views(80, 2, 3, noise=0.5, random_state=0)
+    rows = [view.copy() for view in views.views]
+    rows[0][:6] = np.nan
+    np.savez(tmp_path / "some.npz", **dict(zip(views.names, rows, strict=True)))
+    code, out, _ = run("cluster", "some.npz", "-k", 2, "--method", method)
+    assert code == 0 and "Stability:" in out and "Views:" in out
+    result = result_in(tmp_path / "mkclust-out")
+    assert result["view_influence"]["without"]["view1"]["ari"] <= 1
+    assert result["input"]["missing"]["incomplete_samples"] == 6
+    table = (tmp_path / "mkclust-out" / "stability.csv").read_text().splitlines()
+    assert table[0] == "sample,cluster,kept,rival" and len(table) == 81
+
+
+def test_a_check_that_is_not_run_says_why(run, planted, tmp_path, monkeypatch):
+    code, out, _ = run("cluster", planted, "-k", 3, "--no-stability")
+    said = " ".join(out.split())
+    assert code == 0 and "were not computed: --no-stability was given" in said
+    np.savez(tmp_path / "one.npz", only=np.random.default_rng(0).standard_normal((40, 3)))
+    code, out, _ = run("cluster", "one.npz", "-k", 2)
+    assert code == 0 and "View influence was not computed: there is one view only" in out
+    assert "Stability:" in out
+    code, out, _ = run("cluster", "one.npz", "-k", 30)
+    assert code == 0 and "Stability was not computed: halves of 40 samples" in " ".join(out.split())
+    monkeypatch.setattr(answers, "PATIENCE", 0.0)
+    code, out, _ = run("cluster", planted, "-k", 3)
+    assert code == 0 and "Compute them with --stability." in " ".join(out.split())
+    assert "not computed" in result_in(tmp_path / "mkclust-out")["not_computed"][0]
+    code, out, _ = run("cluster", planted, "-k", 3, "--stability")
+    assert code == 0 and "Stability:" in out
+
+
+# ---------------------------------------------------------------- what is printed
+
+
+def test_the_time_printed_is_the_time_waited(run, planted, tmp_path, monkeypatch):
+    def slow(model, path, *_, **__):
+        import time
+
+        time.sleep(0.3)
+        path.write_text("<html></html>")
+
+    monkeypatch.setattr(running, "write_report", slow)
+    _, out, _ = run("cluster", planted, "-k", 3)
+    line = next(line for line in out.splitlines() if line.startswith("Seconds: "))
+    spent = dict(part.rsplit(" ", 1) for part in line.removeprefix("Seconds: ").split(", "))
+    assert {"fit", "checks", "report", "total"} <= set(spent) and float(spent["report"]) >= 0.3
+    stages = sum(float(value) for name, value in spent.items() if name != "total")
+    assert 0 <= float(spent["total"]) + 0.3 - stages < 1.0
+    assert set(result_in(tmp_path / "mkclust-out")["seconds"]) >= {"start", "read", "fit"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_everything_fits_eighty_columns(run, tmp_path, monkeypatch, method):
+    monkeypatch.setenv("COLUMNS", "80")
+    views = datasets.make_views(60, 3, 2, n_noise_views=1, noise=0.5, random_state=0)
+    names = ["a_view_with_a_name_that_is_longer_than_a_line_" * 3, "view_b", "noise"]
+    np.savez(tmp_path / "views.npz", **dict(zip(names, views.views, strict=True)), y=views.labels)
+    code, out, _ = run("cluster", "views.npz", "-k", 3, "--method", method)
+    assert code == 0 and max(map(len, out.splitlines())) <= 80
+    for words in (["methods"], ["cluster", "-h"], ["--help"], ["predict", "--help"]):
+        assert max(map(len, run(*words)[1].splitlines())) <= 80
+
+
+def test_control_characters_in_names_do_not_reach_the_terminal(run, tmp_path):
+    views = datasets.make_views(40, 2, 2, random_state=0)
+    np.savez(tmp_path / "odd.npz", **{"a\x1b[2J": views.views[0], "b[red]": views.views[1]})
+    code, out, _ = run("cluster", "odd.npz", "-k", 2, "--no-report")
+    assert code == 0 and "\x1b[2J" not in out and "a?[2J" in out and "b[red]" in out
 
 
 def test_an_unwritable_folder_is_noticed_before_the_work(run, planted, tmp_path):
@@ -142,6 +340,7 @@ def test_methods_lists_the_registry(run):
     code, out, _ = run("methods")
     assert code == 0
     assert all(name in out for name in METHODS)
+    assert "--n-neighbors" in out and "--kernel-param" in out
 
 
 def test_version(run):

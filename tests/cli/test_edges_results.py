@@ -1,4 +1,4 @@
-"""What is written where: values as JSON has them, and memory as far as the system tells."""
+"""Values as JSON holds them, and the memory that the system reports."""
 
 import json
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from mkclust.cli.results import plain
+from mkclust.data import memory
+from mkclust.data.memory import physical_memory
 from mkclust.dual_noise.dimensions import Certificate
-from mkclust.kernels import approximation
-from mkclust.kernels.approximation import physical_memory
 
 
-def test_any_value_has_a_plain_form():
+def test_every_value_has_a_plain_form():
     value = {
         1: np.array([[1.5, np.nan], [np.inf, -2.0]]),
         "number": np.float32(0.5),
@@ -30,27 +30,27 @@ def test_any_value_has_a_plain_form():
     assert plain(object()).startswith("<object object")
 
 
-@pytest.fixture(name="told")
-def _system(monkeypatch, tmp_path):
-    """A system with 8 GB and whatever a container's file says."""
+@pytest.fixture(name="reported")
+def _system(monkeypatch):
+    """Physical memory for a number of pages and the content of a container's limit file."""
 
-    def tell(pages, limit):
+    def report(pages, limit):
         def sysconf(name):
             if pages is None:
                 raise ValueError("unrecognized configuration name")
             return {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}[name]
 
-        monkeypatch.setattr(approximation.os, "sysconf", sysconf)
+        monkeypatch.setattr(memory.os, "sysconf", sysconf)
 
         def read_text(self, **_):
             if limit is None:
                 raise OSError("no such file")
             return limit
 
-        monkeypatch.setattr(approximation.Path, "read_text", read_text)
+        monkeypatch.setattr(memory.Path, "read_text", read_text)
         return physical_memory()
 
-    return tell
+    return report
 
 
 @pytest.mark.parametrize(
@@ -65,5 +65,5 @@ def _system(monkeypatch, tmp_path):
         (None, None, np.inf),
     ],
 )
-def test_memory_is_the_least_of_what_the_system_tells(told, pages, limit, bytes_):
-    assert told(pages, limit) == bytes_
+def test_memory_is_the_least_that_the_system_reports(reported, pages, limit, bytes_):
+    assert reported(pages, limit) == bytes_

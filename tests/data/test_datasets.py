@@ -43,7 +43,7 @@ def test_mfeat_equals_its_source(mfeat, name):
 
 
 def test_mfeat_ships_with_its_attribution():
-    text = files("mkclust.datasets").joinpath("MFEAT.md").read_text(encoding="utf-8")
+    text = files("mkclust.data.datasets").joinpath("MFEAT.md").read_text(encoding="utf-8")
     assert "10.24432/C5HC70" in text and "CC BY 4.0" in text
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from mkclust import MKCDNM, MultiView, metrics, omics
+from mkclust import MKCDNM, MultiView, cluster, metrics, omics
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 
@@ -175,7 +175,8 @@ def test_matrices_are_found_by_their_place(pd, views):
     assert list(found.index) == SAMPLES
     assert omics.views_of(whole).names == ("rna", "atac")
     assert omics.views_of(whole.mod["rna"], ["X", "obsm/X_pca"]).names == ("X", "obsm/X_pca")
-    fitted = omics.cluster(whole, 3, random_state=0)
+    fitted = cluster(whole, 3, random_state=0)
+    omics.write_back(whole, fitted.labels_, fitted.embedding_)
     assert whole.obs["mkclust"].astype(int).tolist() == fitted.labels_.tolist()
     np.testing.assert_array_equal(whole.obsm["X_mkclust"], fitted.embedding_)
     np.testing.assert_array_equal(model().fit(whole).predict(whole), model().fit([a, c]).labels_)
@@ -208,7 +209,8 @@ def test_modalities_in_and_answers_out(views):
         anndata.AnnData(sp.csr_matrix(b), obs=obs.copy()),
     )
     whole = mudata.MuData({"rna": rna, "atac": atac})
-    fitted = omics.cluster(whole, 3, random_state=0, key="found")
+    fitted = cluster(whole, 3, random_state=0)
+    omics.write_back(whole, fitted.labels_, fitted.embedding_, key="found")
     assert metrics.accuracy(views.labels, fitted.labels_) > 0.95
     assert whole.obs["found"].astype(int).tolist() == fitted.labels_.tolist()
     np.testing.assert_array_equal(whole.obsm["X_found"], fitted.embedding_)
@@ -217,6 +219,7 @@ def test_modalities_in_and_answers_out(views):
     gaps = omics.views_of(some)
     assert gaps.present.sum(axis=0).tolist() == [90, 60]
     order = [SAMPLES.index(name) for name in gaps.index]
-    found = omics.cluster(some, 3, random_state=0)
+    found = cluster(some, 3, random_state=0)
+    omics.write_back(some, found.labels_, found.embedding_)
     assert metrics.accuracy(views.labels[order], found.labels_) > 0.9
     assert some.obs["mkclust"].notna().all()

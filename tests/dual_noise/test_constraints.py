@@ -1,4 +1,4 @@
-"""Staircases: what a pair of views demands, and what is asked where it cannot be met."""
+"""Constraints: what a pair of views demands, and what is asked where it cannot be met."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from _support.planted import either, is_feasible, planted_spectra, random_spectra
 from mkclust.agreement.overlap import overlap
-from mkclust.dual_noise.constraints import relaxed_staircases, shortfall, staircases
+from mkclust.dual_noise.constraints import overlap_constraints, relaxed_constraints, shortfall
 from mkclust.dual_noise.dimensions import choose_dimensions
 from mkclust.linalg.spectrum import Spectrum
 
@@ -19,7 +19,7 @@ some = settings(deadline=None, derandomize=True, max_examples=40)
 @given(either)
 def test_a_staircase_holds_the_smallest_feasible_dimension(instance):
     found, k = instance
-    stairs = staircases(found, k, k)
+    stairs = overlap_constraints(found, k, k)
     for p, q in found.pairs():
         table = found.table(p, q)
         for b in range(found.sizes[q] + 1):
@@ -33,7 +33,7 @@ def test_a_staircase_holds_the_smallest_feasible_dimension(instance):
 def test_feasible_is_the_definition(instance, data):
     found, k = instance
     d = np.array([data.draw(st.integers(k, int(D))) for D in found.sizes])
-    assert staircases(found, k, k).feasible(d) == is_feasible(found, d, k, k)
+    assert overlap_constraints(found, k, k).feasible(d) == is_feasible(found, d, k, k)
 
 
 # ---------------------------------------------------------------- constraints out of reach
@@ -45,7 +45,7 @@ def test_clean_views_at_large_n_end_near_k_not_at_the_last_direction():
     n, k, D = 20_000, 10, 60
     found = overlap(planted_spectra(rng, n, [D] * 4, shared=k - 1, noise=0.4))
     assert len(shortfall(found, k)) == 6
-    stairs = relaxed_staircases(found, k, k)
+    stairs = relaxed_constraints(found, k, k)
     assert stairs.relaxed
     assert stairs.exempt == ()
     assert stairs.unrelated() == []
@@ -68,7 +68,7 @@ def test_the_last_bit_of_overlap_is_not_bought_with_every_direction():
     found = overlap(spectra)
     at_k, at_most = (found.at(np.full(3, size))[0, 1] for size in (k, D))
     assert at_k < 0.97 * at_most < k - 1
-    d = choose_dimensions(relaxed_staircases(found, k, k), k, "exact").d
+    d = choose_dimensions(relaxed_constraints(found, k, k), k, "exact").d
     assert (d < 2 * k).all()
 
 
@@ -78,7 +78,7 @@ def test_an_unrelated_view_is_exempt_and_the_others_are_not():
     spectra = planted_spectra(rng, n, [D] * 4, shared=k, noise=0.3, unrelated=[2])
     found = overlap(spectra)
     assert set(shortfall(found, k)) == {(0, 2), (1, 2), (2, 3)} | set(shortfall(found, k))
-    stairs = relaxed_staircases(found, k, k)
+    stairs = relaxed_constraints(found, k, k)
     assert set(stairs.exempt) == {(0, 2), (1, 2), (2, 3)}
     assert stairs.unrelated() == [2]
     d = choose_dimensions(stairs, k, "authors").d
@@ -92,7 +92,7 @@ def test_relaxed_constraints_hold_beyond_chance():
     rng = np.random.default_rng(2)
     n, k = 2_000, 6
     found = overlap(planted_spectra(rng, n, [30] * 3, shared=k - 1, noise=0.8))
-    stairs = relaxed_staircases(found, k, k)
+    stairs = relaxed_constraints(found, k, k)
     for solver in ("authors", "paper", "exact"):
         d = choose_dimensions(stairs, k, solver).d
         for p, q in found.pairs():
@@ -108,7 +108,7 @@ def test_identical_views_are_never_called_unrelated(n):
     V = random_spectra(np.random.default_rng(n), n, [n - 1], complete=True)[0]
     found = overlap([V, V])
     assert shortfall(found, n)
-    assert relaxed_staircases(found, n, n).unrelated() == []
+    assert relaxed_constraints(found, n, n).unrelated() == []
 
 
 @pytest.mark.parametrize("n", [50, 1000])
@@ -117,5 +117,5 @@ def test_random_views_are_called_unrelated(n):
     flagged = 0
     for seed in range(20):
         found = overlap(random_spectra(np.random.default_rng(seed), n, [12, 15]))
-        flagged += relaxed_staircases(found, 10, 10).unrelated() == [0, 1]
+        flagged += relaxed_constraints(found, 10, 10).unrelated() == [0, 1]
     assert flagged == 20

@@ -21,7 +21,8 @@ from _support.planted import (
 )
 from mkclust import read
 from mkclust.agreement.overlap import overlap
-from mkclust.dual_noise.constraints import relaxed_staircases, shortfall, staircases
+from mkclust.agreement.subspaces import KernelSubspaces
+from mkclust.dual_noise.constraints import overlap_constraints, relaxed_constraints, shortfall
 from mkclust.dual_noise.dimensions import (
     Certificate,
     Round,
@@ -32,7 +33,6 @@ from mkclust.dual_noise.dimensions import (
     reach,
 )
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.spectrum import Spectra
 from mkclust.progress import listening
 
 some = settings(deadline=None, derandomize=True, max_examples=40)
@@ -43,7 +43,7 @@ some = settings(deadline=None, derandomize=True, max_examples=40)
 @given(instance=either)
 def test_a_search_is_feasible_and_its_bound_is_one(solver, instance):
     found, k = instance
-    chosen = choose_dimensions(staircases(found, k, k), k, solver)
+    chosen = choose_dimensions(overlap_constraints(found, k, k), k, solver)
     (least, _), _ = brute_force(found, k, k)
     assert is_feasible(found, chosen.d, k, k)
     assert chosen.certificate.objective == chosen.d.sum() >= least
@@ -61,10 +61,10 @@ def test_values_do_not_depend_on_the_order_of_views(instance, random):
     starts = np.concatenate([[0], np.cumsum(found.sizes[order])])
     turned = type(found)(found.cross[np.ix_(kept, kept)], starts, found.n_samples)
     for solver in ("authors", "paper"):
-        before = choose_dimensions(staircases(found, k, k), k, solver)
-        after = choose_dimensions(staircases(turned, k, k), k, solver)
+        before = choose_dimensions(overlap_constraints(found, k, k), k, solver)
+        after = choose_dimensions(overlap_constraints(turned, k, k), k, solver)
         np.testing.assert_array_equal(before.d[order], after.d)
-    before, after = (exact(staircases(o, k, k), k) for o in (found, turned))
+    before, after = (exact(overlap_constraints(o, k, k), k) for o in (found, turned))
     assert before.d.sum() == after.d.sum()
     assert (before.d**2).sum() == (after.d**2).sum()
 
@@ -117,14 +117,14 @@ def test_authors_takes_every_step_of_the_published_program(seed, m, k):
     found = overlap(planted_spectra(rng, 60, [8 * k] * m, shared=k - 1, noise=1.0))
     assume(not shortfall(found, k))
     start, d, trace = literal_authors(found, k)
-    chosen, history = authors(staircases(found, k, k), k)
+    chosen, history = authors(overlap_constraints(found, k, k), k)
     np.testing.assert_array_equal(chosen, d)
     assert trace_of(history, start) == trace
 
 
 def test_paper_is_a_fixed_point_with_the_penalty_doubled_each_round():
     found = overlap(planted_spectra(np.random.default_rng(0), 60, [20] * 4, shared=2, noise=1.0))
-    stairs = staircases(found, 3, 3)
+    stairs = overlap_constraints(found, 3, 3)
     d, history = paper(stairs, 3, penalty=0.25)
     assert [turn.penalty for turn in history] == [0.25 * 2**i for i in range(len(history))]
     assert history[-1].d == history[-1].d_hat == tuple(d)
@@ -135,16 +135,16 @@ def test_paper_is_a_fixed_point_with_the_penalty_doubled_each_round():
 
 def test_paper_depends_on_its_first_penalty_and_exact_is_below_all_of_them():
     found = overlap(planted_spectra(np.random.default_rng(1), 100, [40] * 4, shared=3, noise=1.0))
-    stairs = staircases(found, 4, 4)
+    stairs = overlap_constraints(found, 4, 4)
     objectives = {M: int(paper(stairs, 4, penalty=M)[0].sum()) for M in (2.0**-6, 0.25, 8.0)}
     assert len(set(objectives.values())) > 1
     assert exact(stairs, 4).d.sum() <= min(objectives.values())
 
 
 def unbound(sizes):
-    """Staircases that ask for nothing but one direction of each view."""
+    """Constraints that ask for nothing but one direction of each view."""
     found = overlap(random_spectra(np.random.default_rng(5), 40, sizes))
-    return staircases(found, 1, 0.0)
+    return overlap_constraints(found, 1, 0.0)
 
 
 @pytest.mark.parametrize("penalty", [0.03, 0.1, 0.25, 0.5, 0.7, 1.0])
@@ -162,7 +162,7 @@ def test_a_step_of_authors_minimises_its_own_objective(known):
     """d^2/4 + M/2 (d - d-hat)^2 from M = 1 and d-hat the start, which is k = 1 here."""
     blocks = np.zeros((2, 2, 12, 12))
     blocks[0, 1, 0, known - 1] = 1.0  # feasible from a common start of `known` on
-    stairs = staircases(overlap_of_blocks(blocks, N), 1, 1.0)
+    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
     first = authors(stairs, 1)[1][0]
     choices = np.arange(1, 13)
     best = choices[(choices**2 / 4 + (choices - known) ** 2 / 2).round(12).argmin()]
@@ -171,7 +171,7 @@ def test_a_step_of_authors_minimises_its_own_objective(known):
 
 def test_staircases_that_cannot_be_met_are_refused():
     found = overlap(random_spectra(np.random.default_rng(6), 40, [4, 5]))
-    stairs = staircases(found, 2, 4.5)  # two subspaces share four directions at most
+    stairs = overlap_constraints(found, 2, 4.5)  # two subspaces share four directions at most
     with pytest.raises(ValueError, match=r"^no common start: .* cannot be met at all$"):
         authors(stairs, 2)
 
@@ -180,7 +180,7 @@ def test_the_common_start_may_need_every_direction_of_the_largest_view():
     """Seven directions and k = 3: the start is 3, 6, then 9, cut to what each view has."""
     blocks = np.zeros((2, 2, 7, 7))
     blocks[0, 1, 6, 6] = 1.0
-    stairs = staircases(overlap_of_blocks(blocks, N), 3, 1.0)
+    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 3, 1.0)
     np.testing.assert_array_equal(authors(stairs, 3)[0], [7, 7])
 
 
@@ -188,7 +188,7 @@ def test_a_search_ends_as_soon_as_both_halves_agree():
     """Three directions of both views are needed and enough: from (4, 4) each half goes there."""
     blocks = np.zeros((2, 2, 4, 4))
     blocks[0, 1, 2, 2] = 1.0
-    stairs = staircases(overlap_of_blocks(blocks, N), 2, 1.0)
+    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 2, 1.0)
     d, history = authors(stairs, 2)
     assert history == (Round(1.0, (3, 3), (3, 3), 6),)
     np.testing.assert_array_equal(d, [3, 3])
@@ -197,7 +197,7 @@ def test_a_search_ends_as_soon_as_both_halves_agree():
 def test_the_published_search_starts_at_k_where_that_is_enough():
     """From any other start it would have a way to go."""
     V = random_spectra(np.random.default_rng(0), 50, [12])[0]
-    d, history = authors(staircases(overlap([V, V]), 5, 5), 5)
+    d, history = authors(overlap_constraints(overlap([V, V]), 5, 5), 5)
     assert history == (Round(1.0, (5, 5), (5, 5), 10),)
     np.testing.assert_array_equal(d, [5, 5])
 
@@ -207,7 +207,7 @@ def test_what_ties_remain_go_to_the_preferred_view(preference, d):
     """(2, 3) and (3, 2) have the same sum and the same sum of squares."""
     blocks = np.zeros((2, 2, 3, 3))
     blocks[0, 1, 1, 2] = blocks[0, 1, 2, 1] = 1.0
-    stairs = staircases(overlap_of_blocks(blocks, N), 1, 1.0)
+    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
     chosen = choose_dimensions(stairs, 1, "exact", preference=np.array(preference))
     assert tuple(chosen.d) == d
 
@@ -216,14 +216,14 @@ def test_two_identical_views_keep_k_directions():
     V = random_spectra(np.random.default_rng(0), 50, [12])[0]
     for k in (2, 5, 7):
         for solver in ("authors", "exact"):
-            stairs = staircases(overlap([V, V]), k, k)
+            stairs = overlap_constraints(overlap([V, V]), k, k)
             np.testing.assert_array_equal(choose_dimensions(stairs, k, solver).d, [k, k])
 
 
 @pytest.mark.parametrize("solver", ["authors", "paper", "exact"])
 def test_one_view_keeps_k_directions(solver):
     found = overlap(random_spectra(np.random.default_rng(0), 20, [8]))
-    chosen = choose_dimensions(staircases(found, 3, 3), 3, solver)
+    chosen = choose_dimensions(overlap_constraints(found, 3, 3), 3, solver)
     np.testing.assert_array_equal(chosen.d, [3])
     assert chosen.certificate.optimal
 
@@ -250,7 +250,7 @@ def test_a_proof_over_the_whole_spectrum_holds_in_a_larger_one(seed, k, m, share
     known = head(whole, 5)
     threshold = share * k
     assume(poor < m and not shortfall(known, threshold))
-    chosen = choose_dimensions(staircases(known, k, threshold), k, "exact", horizon=5)
+    chosen = choose_dimensions(overlap_constraints(known, k, threshold), k, "exact", horizon=5)
     (least, _), _ = brute_force(whole, k, threshold)
     assert chosen.certificate.objective >= least
     if chosen.certificate.whole_spectrum:
@@ -266,7 +266,7 @@ def test_no_proof_is_claimed_past_views_that_cost_less_than_k():
     whole = head(overlap_of_blocks(blocks, N), np.array([1, 9, 9]))
     known = head(whole, 5)
     assert brute_force(whole, 3, 1.0)[1] == [(1, 6, 3)]
-    chosen = choose_dimensions(staircases(known, 3, 1.0), 3, "exact", horizon=5)
+    chosen = choose_dimensions(overlap_constraints(known, 3, 1.0), 3, "exact", horizon=5)
     np.testing.assert_array_equal(chosen.d, [1, 5, 5])
     assert not chosen.certificate.whole_spectrum
 
@@ -277,17 +277,17 @@ def test_the_scope_is_whole_exactly_up_to_the_reach():
         blocks = np.zeros((2, 2, 3, 3))
         blocks[0, 1, corner[0] - 1, corner[1] - 1] = 1.0  # feasible only from the corner on
         found = overlap_of_blocks(blocks, N)
-        chosen = choose_dimensions(staircases(found, 1, 1.0), 1, "exact", horizon=3)
+        chosen = choose_dimensions(overlap_constraints(found, 1, 1.0), 1, "exact", horizon=3)
         np.testing.assert_array_equal(chosen.d, corner)
         assert chosen.certificate.optimal
         assert chosen.certificate.whole_spectrum is claimed
-    everything = choose_dimensions(staircases(found, 1, 1.0), 1, "exact", horizon=None)
+    everything = choose_dimensions(overlap_constraints(found, 1, 1.0), 1, "exact", horizon=None)
     assert everything.certificate.whole_spectrum
 
 
 def test_the_reach_is_the_cheapest_sum_with_a_direction_beyond_the_horizon():
     found = overlap(random_spectra(np.random.default_rng(2), 30, [2, 9, 9, 9]))
-    stairs = staircases(head(found, 6), 3, 0.0)
+    stairs = overlap_constraints(head(found, 6), 3, 0.0)
     beyond = [
         sum(7 if q == p else low for q, low in enumerate(stairs.lower))
         for p in range(1, 4)  # the first view has no further direction
@@ -298,7 +298,7 @@ def test_the_reach_is_the_cheapest_sum_with_a_direction_beyond_the_horizon():
 @pytest.mark.parametrize("solver", ["authors", "paper", "exact"])
 def test_a_certificate_states_what_was_searched(solver):
     found = overlap(random_spectra(np.random.default_rng(3), 16, [9, 12]))
-    stairs = staircases(found, 2, 2)
+    stairs = overlap_constraints(found, 2, 2)
     told = []
     began = perf_counter()
     with listening(told.append):
@@ -318,7 +318,7 @@ def test_a_certificate_states_what_was_searched(solver):
 
 def test_the_published_search_is_the_one_taken_unless_told():
     found = overlap(planted_spectra(np.random.default_rng(4), 60, [20] * 3, shared=2, noise=1.0))
-    stairs = staircases(found, 3, 3)
+    stairs = overlap_constraints(found, 3, 3)
     chosen = choose_dimensions(stairs, 3)
     assert chosen.history == authors(stairs, 3)[1] != paper(stairs, 3)[1]
 
@@ -356,14 +356,14 @@ def test_exact_is_never_above_the_searches_on_any_benchmark_set(data_dir):
         views = views[np.random.default_rng(0).permutation(len(views))[:400]]
         k = min(len(np.unique(views.labels)), 20)
         kernel = "precomputed" if views.kernels else "gaussian"
-        spectra = Spectra(KernelBank(views, KernelRecipe(kernel)), views.names)
+        spectra = KernelSubspaces.of(KernelBank(views, KernelRecipe(kernel)))
         size = 2 * k
         spectra.grow(size)
         while shortfall(overlap(spectra), k) and spectra.horizon is not None:
             size *= 2
             spectra.grow(size)
         found = overlap(spectra)
-        make = relaxed_staircases if shortfall(found, k) else staircases
+        make = relaxed_constraints if shortfall(found, k) else overlap_constraints
         stairs = make(found, k, k)
         proven = choose_dimensions(stairs, k, "exact", spectra.horizon)
         assert proven.certificate.optimal, file.name

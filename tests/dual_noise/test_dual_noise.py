@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from _support.fits import every_solver, fit_digits, fit_kernels, kernels_with, table
 from _support.planted import brute_force, planted_spectra, projector
-from mkclust import MKCDNM, cluster, metrics, read
+from mkclust import MKCDNM, GraphFusion, cluster, metrics, read
 from mkclust.agreement.overlap import overlap
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import DegenerateWarning, InfeasibleError, InfeasibleWarning, InputError
@@ -61,21 +61,24 @@ def test_the_constraints_hold_at_the_dimensions_returned(digits, solved):
 
 
 def test_one_call_does_it_all(digits):
-    model = cluster(digits, 10, recipe="published", n_init=2, random_state=0)
+    model = cluster(digits, 10, method="mkc-dnm", n_init=2, random_state=0)
     np.testing.assert_array_equal(model.labels_, fit_digits(digits, "authors").labels_)
     default = cluster(digits, 10, n_init=2, random_state=0)
-    same = MKCDNM(10, kernel="auto", n_init=2, random_state=0).fit(digits)
+    same = GraphFusion(10, n_init=2, random_state=0).fit(digits)
+    assert type(default) is GraphFusion
     np.testing.assert_array_equal(default.labels_, same.labels_)
-    with pytest.raises(InputError, match="recipe must be one of auto, published"):
-        cluster(digits, 10, recipe="secret")
+    with pytest.raises(InputError, match="unknown method 'secret'; known are graph-fusion"):
+        cluster(digits, 10, method="secret")
+    with pytest.raises(InputError, match="'auto' is not a kernel: use the estimator GraphFusion"):
+        MKCDNM(10, kernel="auto").fit(digits)
 
 
 def test_kernels_that_are_ready_give_the_same_model():
     views = make_views(60, 3, 2, noise=0.5, random_state=0)
     straight = MKCDNM(3, random_state=0).fit(views)
-    model = MKCDNM(3, kernel="auto", random_state=0).fit(views)  # leaves nothing of its own
+    model = MKCDNM(3, approximation="nystroem", random_state=0).fit(views)
     bank = KernelBank(views, KernelRecipe())
-    model.set_params(kernel="gaussian").fit_kernels(bank)
+    model.set_params(approximation="auto").fit_kernels(bank)  # nothing of the first fit is left
     np.testing.assert_array_equal(model.labels_, straight.labels_)
     assert set(vars(model)) == set(vars(straight))
     assert model.verify(views).holds

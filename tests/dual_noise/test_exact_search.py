@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from _support.planted import N, brute_force, either, is_feasible, overlap_of_blocks, planted_spectra
 from mkclust.agreement.overlap import overlap
-from mkclust.dual_noise.constraints import staircases
+from mkclust.dual_noise.constraints import overlap_constraints
 from mkclust.dual_noise.dimensions import choose_dimensions, exact
 from mkclust.dual_noise.exact_search import lower_bound, optimum
 
@@ -23,7 +23,7 @@ def test_exact_equals_enumeration(instance, random):
     (least, least_squares), minimisers = brute_force(found, k, k)
     rank = list(range(1, found.n_views + 1))  # 1 for the view preferred most
     random.shuffle(rank)
-    chosen = exact(staircases(found, k, k), k, preference=-np.array(rank, dtype=float))
+    chosen = exact(overlap_constraints(found, k, k), k, preference=-np.array(rank, dtype=float))
     assert is_feasible(found, chosen.d, k, k)
     assert chosen.d.sum() == least == chosen.lower_bound
     assert (chosen.d**2).sum() == least_squares
@@ -35,7 +35,7 @@ def test_exact_equals_enumeration(instance, random):
 @given(either)
 def test_the_bound_is_at_least_the_trivial_one_and_never_above_the_optimum(instance):
     found, k = instance
-    stairs = staircases(found, k, k)
+    stairs = overlap_constraints(found, k, k)
     (least, _), _ = brute_force(found, k, k)
     assert k * found.n_views <= lower_bound(stairs, stairs.upper.copy()) <= least
 
@@ -45,17 +45,19 @@ def test_the_bound_is_half_integral_where_three_views_pull_in_a_circle():
     blocks = np.zeros((3, 3, 2, 2))
     blocks[:, :, 0, 1] = blocks[:, :, 1, 0] = 1.0  # S[1,1] = 0, S[1,2] = S[2,1] = 1
     found = overlap_of_blocks(blocks, N)
-    chosen = choose_dimensions(staircases(found, 1, 1.0), 1, "exact")
+    chosen = choose_dimensions(overlap_constraints(found, 1, 1.0), 1, "exact")
     assert chosen.d.sum() == 5
     assert chosen.certificate.optimal
-    assert lower_bound(staircases(found, 1, 1.0), np.array([2, 2, 2])) == 5  # 3 + ceil(1.5)
+    assert (
+        lower_bound(overlap_constraints(found, 1, 1.0), np.array([2, 2, 2])) == 5
+    )  # 3 + ceil(1.5)
 
 
 def test_a_solver_out_of_time_leaves_the_best_known_and_an_honest_gap(monkeypatch):
     """Three views in a circle: the relaxation does not decide, and HiGHS is stopped early."""
     blocks = np.zeros((3, 3, 4, 4))
     blocks[:, :, 0, 3] = blocks[:, :, 3, 0] = 1.0
-    stairs = staircases(overlap_of_blocks(blocks, N), 1, 1.0)
+    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
     known = np.array([1, 4, 4])
     for x, bound in ((None, None), (1.0, 0.0)):  # nothing found; a bad solution found
 
@@ -76,7 +78,7 @@ def test_sixty_nine_kernels_are_solved_with_proof():
     n, m, k, D = 940, 69, 4, 80
     unrelated = range(0, m, 3)
     found = overlap(planted_spectra(rng, n, [D] * m, k - 1, noise=0.6, unrelated=unrelated))
-    stairs = staircases(found, k, k)
+    stairs = overlap_constraints(found, k, k)
     by_search = choose_dimensions(stairs, k, "authors", horizon=D)
     proven = choose_dimensions(stairs, k, "exact", horizon=D)
     assert proven.certificate.optimal

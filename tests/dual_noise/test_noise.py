@@ -8,6 +8,8 @@ import scipy.io
 
 from _support.optimality import assert_orthonormal
 from _support.planted import (
+    consensus_of,
+    noise_of,
     orthonormal,
     partial_spectra,
     planted_spectra,
@@ -15,19 +17,20 @@ from _support.planted import (
     random_spectra,
 )
 from mkclust.agreement.overlap import overlap
+from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.data.datasets import load_mfeat
 from mkclust.data.views import MultiView
-from mkclust.dual_noise.consensus import coefficients, consensus
-from mkclust.dual_noise.noise import dual_noise, dual_noise_of
+from mkclust.dual_noise.consensus import coefficients
+from mkclust.dual_noise.noise import dual_noise
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.spectrum import Spectra, Spectrum
+from mkclust.linalg.spectrum import Spectrum
 
 
 def partition(views, k, d):
     """Spectra of real kernels, some dimensions, and the consensus they give."""
-    spectra = Spectra(KernelBank(views, KernelRecipe()), views.names)
+    spectra = KernelSubspaces.of(KernelBank(views, KernelRecipe()))
     spectra.grow(max(d))
-    return list(spectra), consensus(spectra, d, k, overlap(spectra)).H
+    return list(spectra), consensus_of(spectra, d, k, overlap(spectra)).H
 
 
 def digits():
@@ -38,7 +41,7 @@ def check_identities(spectra, H, d):
     n, k = H.shape
     P = H @ H.T
     Q = np.eye(n) - P
-    noise = dual_noise(H, spectra, d)
+    noise = noise_of(H, spectra, d)
     for p, spectrum in enumerate(spectra):
         U = spectrum.vectors[:, : d[p]]
         E = U @ U.T - P
@@ -71,14 +74,14 @@ def test_identities_on_bbcsport(data_dir):
 
 def test_a_view_equal_to_the_consensus_has_no_noise():
     V = random_spectra(np.random.default_rng(0), 30, [4])[0]
-    noise = dual_noise(V.vectors @ orthonormal(np.random.default_rng(1), 4, 4), [V], [4])
+    noise = noise_of(V.vectors @ orthonormal(np.random.default_rng(1), 4, 4), [V], [4])
     for part in (noise.null, noise.column, noise.cross):
         np.testing.assert_allclose(part, 0, atol=1e-13)
 
 
 def test_noise_of_a_view_outside_the_consensus_is_all_null_and_all_column():
     V = orthonormal(np.random.default_rng(2), 30, 8)
-    noise = dual_noise(V[:, :3], [Spectrum(V[:, 3:], np.ones(5), True)], [5])
+    noise = noise_of(V[:, :3], [Spectrum(V[:, 3:], np.ones(5), True)], [5])
     np.testing.assert_allclose(noise.null, 5)
     np.testing.assert_allclose(noise.column, -3)
     np.testing.assert_allclose(noise.cross, 0, atol=1e-13)
@@ -88,7 +91,7 @@ def test_a_consensus_of_lower_rank_lacks_nothing_it_does_not_have():
     """H* padded with zero columns: P has rank 2, so Tr(PEP) is |T|^2 - 2."""
     V = random_spectra(np.random.default_rng(3), 20, [2])[0]
     H = np.pad(V.vectors, ((0, 0), (0, 2)))
-    noise = dual_noise(H, [V], [2])
+    noise = noise_of(H, [V], [2])
     np.testing.assert_allclose(noise.column, 0, atol=1e-13)
     np.testing.assert_allclose(noise.null, 0, atol=1e-13)
 
@@ -101,7 +104,7 @@ def test_of_a_view_that_lacks_samples_over_those_it_has():
     spectra = partial_spectra(rng, present, [6, 5, 7], size=6)
     d, k = [4, 3, 6], 3
     H = orthonormal(rng, 30, k)
-    noise = dual_noise(H, spectra, d)
+    noise = noise_of(H, spectra, d)
     for p, held in enumerate(present.T):
         U = spectra[p].vectors[held, : d[p]]
         assert_orthonormal(U)
@@ -122,7 +125,7 @@ def test_a_consensus_of_lower_rank_over_the_samples_a_view_has():
     spectra = partial_spectra(rng, present, [4, 4], size=4)
     H = np.zeros((20, 2))
     H[:6, 0], H[6:, 1] = 1 / np.sqrt(6), 1 / np.sqrt(14)
-    noise = dual_noise(H, spectra, [4, 4])
+    noise = noise_of(H, spectra, [4, 4])
     U = spectra[1].vectors
     assert noise.column[1] == pytest.approx(np.sum((H[:, 0] @ U) ** 2) - 1, abs=1e-12)
     assert noise.null[1] + noise.column[1] == pytest.approx(4 - 1)
@@ -133,9 +136,11 @@ def test_a_consensus_of_lower_rank_over_the_samples_a_view_has():
 def test_the_overlaps_tell_the_noise_as_the_samples_do(d):
     spectra = planted_spectra(np.random.default_rng(7), 40, [6] * 3, shared=3, noise=0.8)
     found = overlap(spectra)
-    W = coefficients(d, 3, found).W
-    ours = dual_noise_of(W, d, found)
-    direct = dual_noise(consensus(spectra, d, 3, found).H, spectra, d)
+    W = coefficients(d, 3, found)[0]
+    kept = found.columns(d)
+    T = W.T @ found.cross[np.ix_(kept, kept)]
+    ours = dual_noise(np.split(T, np.cumsum(d)[:-1], axis=1))
+    direct = noise_of(consensus_of(spectra, d, 3, found).H, spectra, d)
     for part in ("null", "column", "cross"):
         assert getattr(ours, part).shape == (3,)
         np.testing.assert_allclose(getattr(ours, part), getattr(direct, part), atol=1e-12)
@@ -145,10 +150,10 @@ def test_the_overlaps_tell_the_noise_as_the_samples_do(d):
 def test_one_dimension_for_every_view_and_no_more(wrong):
     rng = np.random.default_rng(8)
     with pytest.raises(ValueError, match="zip"):
-        dual_noise(orthonormal(rng, 12, 2), random_spectra(rng, 12, [3, 3]), wrong)
+        noise_of(orthonormal(rng, 12, 2), random_spectra(rng, 12, [3, 3]), wrong)
     present = np.ones((12, 2), dtype=bool)
     with pytest.raises(ValueError, match="zip"):
-        dual_noise(orthonormal(rng, 12, 2), partial_spectra(rng, present, [3, 3], 3), wrong)
+        noise_of(orthonormal(rng, 12, 2), partial_spectra(rng, present, [3, 3], 3), wrong)
 
 
 def test_no_n_by_n_matrix_is_formed():
@@ -159,8 +164,8 @@ def test_no_n_by_n_matrix_is_formed():
     found = overlap(spectra)
     tracemalloc.start()
     try:
-        dual_noise(H, spectra, [d, d])
-        consensus(spectra, [d, d], k, found)
+        noise_of(H, spectra, [d, d])
+        consensus_of(spectra, [d, d], k, found)
         overlap(spectra)
         _, peak = tracemalloc.get_traced_memory()
     finally:

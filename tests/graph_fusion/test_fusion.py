@@ -1,4 +1,4 @@
-"""The default without a knob, stage by stage: geometry, pooled graphs, weights, roll-off."""
+"""Graph fusion stage by stage: metrics, affinity graphs, redundancy, diffusion map, weights."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 from sklearn.neighbors import NearestNeighbors
 
-from mkclust import MKCDNM, MultiView, cluster, datasets, metrics
+from mkclust import GraphFusion, MultiView, datasets, metrics
 from mkclust.agreement.redundancy import redundancy
 from mkclust.exceptions import InputError
-from mkclust.graph_fusion.diffusion_map import rolled_off
-from mkclust.graphs import neighbors as nearest_module
-from mkclust.graphs.affinity import counted_graph, neighbourhood, pooled_graph, weighed_graph
-from mkclust.graphs.metrics import COUNTS, Geometry, condensed, geometries, side_by_side
-from mkclust.graphs.operator import leading_of_graph
+from mkclust.graph_fusion.diffusion_map import diffusion_map
+from mkclust.graphs import exact as exact_search
+from mkclust.graphs.affinity import affinity_graph, knn_affinity, self_tuning_affinity
+from mkclust.graphs.metrics import TF_IDF, Metric, joint_metric, view_metrics, with_gram
+from mkclust.graphs.neighbors import neighborhood
+from mkclust.linalg.eigen import leading_eigenpairs
 
 
 def planted(n_views=3, n_noise_views=0, noise=1.0, n=150, k=3):
@@ -24,11 +25,11 @@ def planted(n_views=3, n_noise_views=0, noise=1.0, n=150, k=3):
     )
 
 
-def automatic(views: MultiView, k: int) -> MKCDNM:
-    return cluster(views, k, random_state=0)
+def fused(views: MultiView, k: int) -> GraphFusion:
+    return GraphFusion(k, random_state=0).fit(views)
 
 
-def accuracy(found: MKCDNM, classes: np.ndarray) -> float:
+def accuracy(found: GraphFusion, classes: np.ndarray) -> float:
     return metrics.accuracy(classes, found.labels_)
 
 
@@ -44,15 +45,15 @@ def rng() -> np.random.Generator:
 EVERY = slice(None)
 
 
-def squared(geometry: Geometry) -> np.ndarray:
-    inner = geometry.products(EVERY, EVERY)
-    return geometry.norms()[:, None] + geometry.norms() - 2 * inner
+def squared(metric: Metric) -> np.ndarray:
+    inner = metric.products(EVERY, EVERY)
+    return metric.norms()[:, None] + metric.norms() - 2 * inner
 
 
-class TestGeometry:
+class TestMetrics:
     def test_side_by_side_adds_squared_distances_each_at_its_own_scale(self, rng):
-        parts = [Geometry("x", rng.standard_normal((20, f)) * size) for f, size in ((3, 1), (5, 9))]
-        joint = side_by_side(parts, [0.3, 0.7])
+        parts = [Metric("x", rng.standard_normal((20, f)) * size) for f, size in ((3, 1), (5, 9))]
+        joint = joint_metric(parts, [0.3, 0.7])
         expected = sum(
             w * squared(p) / squared(p).mean() for w, p in zip((0.3, 0.7), parts, strict=True)
         )
@@ -61,44 +62,44 @@ class TestGeometry:
     @pytest.mark.parametrize("share", [0.05, 0.5])
     def test_sparse_columns_beside_dense_ones_are_the_same_as_dense_ones(self, rng, share):
         one, two = rng.standard_normal((20, 3)), rng.poisson(share, (20, 30)).astype(float)
-        both = [Geometry("x", one), Geometry("x", sp.csr_array(two))]
-        joint = side_by_side(both, [0.3, 0.7])
-        expected = side_by_side([both[0], Geometry("x", two)], [0.3, 0.7])
+        both = [Metric("x", one), Metric("x", sp.csr_array(two))]
+        joint = joint_metric(both, [0.3, 0.7])
+        expected = joint_metric([both[0], Metric("x", two)], [0.3, 0.7])
         assert len(joint.parts) == 2 and len(expected.parts) == 1
         assert squared(joint) == pytest.approx(squared(expected))
 
     def test_inner_products_give_the_distances_of_their_points(self, rng):
         X = rng.standard_normal((20, 4))
-        points, inner = Geometry("x", X), Geometry("x", X @ X.T, gram=True)
+        points, inner = Metric("x", X), Metric("x", X @ X.T, gram=True)
         assert inner.spread() == pytest.approx(points.spread())
-        both = side_by_side([points, points], [1, 2]), side_by_side([inner, inner], [1, 2])
+        both = joint_metric([points, points], [1, 2]), joint_metric([inner, inner], [1, 2])
         assert squared(both[0]) == pytest.approx(squared(both[1]))
 
     def test_dense_and_sparse_counts_are_the_same(self, rng):
         counts = words(rng)
-        both = geometries(counts.toarray(), "a"), geometries(counts, "a")
+        both = view_metrics(counts.toarray(), "a"), view_metrics(counts, "a")
         for dense, sparse in zip(*both, strict=True):
             assert dense.name == sparse.name
             assert squared(dense) == pytest.approx(squared(sparse))
 
     def test_tf_idf_only_for_what_looks_like_counts(self, rng):
-        assert geometries(words(rng), "a")[2].name == COUNTS
+        assert view_metrics(words(rng), "a")[2].name == TF_IDF
         for other in (-words(rng), rng.random((60, 80))):
-            first, _, third = geometries(other, "a")
+            first, _, third = view_metrics(other, "a")
             assert third is first
 
     def test_columns_of_zeros_change_nothing_not_even_for_new_rows(self, rng):
         X, new = rng.standard_normal((30, 4)), rng.standard_normal((5, 4))
         padded, new_padded = (np.insert(rows, 2, 0.0, axis=1) for rows in (X, new))
         new_padded[:, 2] = 7.0
-        for plain, wide in zip(geometries(X, "a"), geometries(padded, "a"), strict=True):
+        for plain, wide in zip(view_metrics(X, "a"), view_metrics(padded, "a"), strict=True):
             assert np.array_equal(plain.points, wide.points)
             assert np.array_equal(plain.of(new), wide.of(new_padded))
 
     @pytest.mark.parametrize("f", [39, 40, 60])
     def test_more_columns_than_samples_become_inner_products(self, rng, f):
-        parts = geometries(rng.standard_normal((40, f)), "a")
-        short = condensed(parts)
+        parts = view_metrics(rng.standard_normal((40, f)), "a")
+        short = with_gram(parts)
         assert [part.gram for part in short] == [f >= 40] * 3
         assert short[2] is short[0] and [part.angular for part in short] == [False, True, False]
         for part, other in zip(parts, short, strict=True):
@@ -107,25 +108,25 @@ class TestGeometry:
     @pytest.mark.parametrize("kernel", [False, True])
     def test_a_constant_view_is_named(self, kernel):
         with pytest.raises(InputError, match="'flat' is constant"):
-            geometries(np.ones((9, 9)), "flat", kernel)
+            view_metrics(np.ones((9, 9)), "flat", kernel)
 
 
-class TestPooled:
+class TestAffinity:
     @pytest.mark.parametrize("kind", ["points", "sparse", "inner products"])
     @pytest.mark.parametrize("side", [100, 30, 1])
     def test_neighbours_are_those_of_scikit_learn(self, rng, kind, side, monkeypatch):
-        monkeypatch.setattr(nearest_module, "WHOLE", side)
-        monkeypatch.setattr(nearest_module, "TILE", side)
+        monkeypatch.setattr(exact_search, "WHOLE", side)
+        monkeypatch.setattr(exact_search, "TILE", side)
         X = rng.standard_normal((70, 4))
         points = {"points": X, "sparse": sp.csr_array(X), "inner products": X @ X.T}[kind]
-        near = neighbourhood(Geometry("x", points, gram=kind == "inner products"), 6)
+        near = neighborhood(Metric("x", points, gram=kind == "inner products"), 6)
         distance, place = NearestNeighbors(n_neighbors=6).fit(X).kneighbors()
         assert np.array_equal(near.places, place)
         assert np.sqrt(near.squared) == pytest.approx(distance)
 
-    @pytest.mark.parametrize("make", [counted_graph, weighed_graph])
+    @pytest.mark.parametrize("make", [knn_affinity, self_tuning_affinity])
     def test_graphs_are_symmetric_and_bounded(self, rng, make):
-        graph = make(neighbourhood(Geometry("x", rng.standard_normal((80, 5))), 30), 5)
+        graph = make(neighborhood(Metric("x", rng.standard_normal((80, 5))), 30), 5)
         dense = graph.toarray()
         assert dense == pytest.approx(dense.T)
         assert (dense.diagonal() == 0).all()
@@ -136,19 +137,19 @@ class TestPooled:
     def test_a_row_without_words_has_no_neighbours(self, rng):
         counts = words(rng).toarray()
         counts[3] = 0
-        _, directions, tf_idf = geometries(counts, "a")
-        for geometry in (directions, tf_idf):
-            assert pooled_graph([geometry], 5).toarray()[3].max() == 0
+        _, directions, tf_idf = view_metrics(counts, "a")
+        for metric in (directions, tf_idf):
+            assert affinity_graph([metric], 5).toarray()[3].max() == 0
 
     def test_a_geometry_twice_counts_twice(self, rng):
-        one, two = (Geometry("x", rng.standard_normal((40, 3))) for _ in range(2))
-        copy = Geometry("x", one.points)
-        expected = pooled_graph([one, two, copy], 5).toarray()
-        assert pooled_graph([one, two, one], 5).toarray() == pytest.approx(expected)
+        one, two = (Metric("x", rng.standard_normal((40, 3))) for _ in range(2))
+        copy = Metric("x", one.points)
+        expected = affinity_graph([one, two, copy], 5).toarray()
+        assert affinity_graph([one, two, one], 5).toarray() == pytest.approx(expected)
 
     def test_equal_samples_are_neighbours_without_a_scale(self):
         X = np.repeat(np.eye(3), 8, axis=0)
-        graph = pooled_graph([Geometry("x", X)], 5).toarray()
+        graph = affinity_graph([Metric("x", X)], 5).toarray()
         assert np.isfinite(graph).all()
         assert graph[:8, 8:].max() < graph[0, 1:8].max() / 5
 
@@ -158,7 +159,7 @@ class TestRedundancy:
         n = 40
         held = [np.ones(n, dtype=bool)] * len(parts) if held is None else held
         graphs = [sp.csr_array(sp.eye_array(n, k=i + 1)) for i in range(len(parts))]
-        return redundancy(graphs, [Geometry("x", X) for X in parts], held)
+        return redundancy(graphs, [Metric("x", X) for X in parts], held)
 
     def test_it_is_the_squared_correlation_of_squared_distances(self, rng):
         X, Y = rng.standard_normal((40, 2)), rng.standard_normal((40, 2))
@@ -185,32 +186,32 @@ class TestRedundancy:
 
     def test_edges_alone_suffice(self, rng):
         graph = sp.csr_array(sp.eye_array(40, k=1))
-        parts = [Geometry("x", rng.standard_normal((40, 2))) for _ in range(2)]
+        parts = [Metric("x", rng.standard_normal((40, 2))) for _ in range(2)]
         same = redundancy([graph, graph], parts, [np.ones(40, dtype=bool)] * 2)
         assert same == pytest.approx(np.ones((2, 2)))
 
     def test_many_samples_are_sampled_evenly(self, rng):
         X = rng.standard_normal((3000, 2))
-        parts = [Geometry("x", X), Geometry("x", X + 0.1 * rng.standard_normal(X.shape))]
+        parts = [Metric("x", X), Metric("x", X + 0.1 * rng.standard_normal(X.shape))]
         graphs = [sp.csr_array(sp.eye_array(3000, k=i)) for i in (1, 2)]
         found = redundancy(graphs, parts, [np.ones(3000, dtype=bool)] * 2)[0, 1]
         everywhere = np.corrcoef([pdist(part.points, "sqeuclidean") for part in parts])[0, 1] ** 2
         assert found == pytest.approx(everywhere, abs=0.01)
 
 
-class TestRollOff:
-    def test_lengths_are_how_much_the_graph_supports_a_direction(self, rng):
-        graph = pooled_graph([Geometry("x", rng.standard_normal((80, 3)))], 5)
-        found = rolled_off(graph, 9)
+class TestDiffusionMap:
+    def test_scales_are_squared_relative_eigenvalues(self, rng):
+        graph = affinity_graph([Metric("x", rng.standard_normal((80, 3)))], 5)
+        found = diffusion_map(graph, 9)
         support = np.einsum("ij,ij->j", found.H, graph @ found.H)
-        assert found.lengths == pytest.approx((support / support[0]) ** 2)
-        assert (np.diff(found.lengths) <= 1e-12).all()
+        assert found.scales == pytest.approx((support / support[0]) ** 2)
+        assert (np.diff(found.scales) <= 1e-12).all()
 
     def test_lanczos_agrees_with_the_direct_solver(self, rng):
         centres = 6 * np.repeat(np.eye(4), 300, axis=0)
         X = centres + rng.standard_normal((1200, 4))
-        graph = pooled_graph([Geometry("x", X)], 10)
-        values, vectors = leading_of_graph(graph, 4)
+        graph = affinity_graph([Metric("x", X)], 10)
+        values, vectors = leading_eigenpairs(graph, 4)
         direct = np.linalg.eigvalsh(graph.toarray())[::-1][:4]
         assert values == pytest.approx(direct, abs=1e-6)
         assert graph @ vectors == pytest.approx(vectors * values, abs=1e-4)
@@ -219,41 +220,41 @@ class TestRollOff:
 class TestFusion:
     def test_planted_clusters_are_found_and_noise_is_left_out(self):
         views = planted(n_noise_views=2)
-        found = automatic(views, 3)
+        found = fused(views, 3)
         assert accuracy(found, views.labels) == 1.0
         assert found.weights_[3:].tolist() == [0.0, 0.0]
-        assert "left out, no other view confirms it" in found.fusion_.in_words()[4]
+        assert "not used, because no other view agrees with it" in found.describe()[4]
 
     def test_a_view_with_clusters_of_its_own_is_left_out(self, rng):
         views = planted(n_views=2)
         own = 9 * np.eye(3)[rng.integers(0, 3, len(views))] + rng.standard_normal((len(views), 3))
-        found = automatic(MultiView([*views.views, own]), 3)
+        found = fused(MultiView([*views.views, own]), 3)
         assert found.weights_[2] == 0
         assert accuracy(found, views.labels) == 1.0
 
     def test_copies_of_a_view_share_its_vote(self):
         one, two, three = planted(noise=2.0).views
-        once = automatic(MultiView([one, two, three]), 3)
-        thrice = automatic(MultiView([one, two, three, one.copy(), one.copy()]), 3)
+        once = fused(MultiView([one, two, three]), 3)
+        thrice = fused(MultiView([one, two, three, one.copy(), one.copy()]), 3)
         counted = thrice.weights_[[0, 3, 4]]
         assert counted == pytest.approx(counted.mean())
         assert once.weights_[0] < counted.sum() < 1.1 * once.weights_[0]
-        assert "shares its vote with view4, view5" in thrice.fusion_.in_words()[1]
+        assert "shares its weight with view4, view5" in thrice.describe()[1]
 
     def test_copies_with_some_noise_share_it_too(self, rng):
         """Close samples have other neighbours in them, but much the same distances."""
         views = planted(noise=1.0, n=600)
         narrow = views.views[0][:, :3]
-        once = automatic(MultiView([narrow, *views.views[1:]]), 3)
+        once = fused(MultiView([narrow, *views.views[1:]]), 3)
         noise = 0.1 * narrow.std(axis=0) * rng.standard_normal((2, *narrow.shape))
-        thrice = automatic(MultiView([narrow, *views.views[1:], *(narrow + noise)]), 3)
+        thrice = fused(MultiView([narrow, *views.views[1:], *(narrow + noise)]), 3)
         assert thrice.weights_[[0, 3, 4]].sum() < 1.1 * once.weights_[0]
-        assert "shares its vote with view4, view5" in thrice.fusion_.in_words()[1]
+        assert "shares its weight with view4, view5" in thrice.describe()[1]
 
     def test_all_views_three_times_change_nothing(self):
         views = planted(noise=2.0)
-        once = automatic(views, 3)
-        thrice = automatic(MultiView([view.copy() for view in views.views * 3]), 3)
+        once = fused(views, 3)
+        thrice = fused(MultiView([view.copy() for view in views.views * 3]), 3)
         inner = [unit @ unit.T for unit in (once.embedding_, thrice.embedding_)]
         assert inner[0] == pytest.approx(inner[1], abs=1e-8)
 
@@ -261,7 +262,7 @@ class TestFusion:
         views = planted(noise=1.5)
         order = rng.permutation(len(views))
         other = MultiView([view[order] * 1000 for view in views.views])
-        first, second = automatic(views, 3), automatic(other, 3)
+        first, second = fused(views, 3), fused(other, 3)
         assert first.weights_ == pytest.approx(second.weights_)
         inner = first.embedding_ @ first.embedding_.T
         assert inner[np.ix_(order, order)] == pytest.approx(
@@ -270,24 +271,24 @@ class TestFusion:
 
     def test_the_same_input_gives_the_same_bits(self):
         views = planted(n=950, noise=2.0)
-        assert np.array_equal(automatic(views, 3).embedding_, automatic(views, 3).embedding_)
+        assert np.array_equal(fused(views, 3).embedding_, fused(views, 3).embedding_)
 
     def test_kernels(self):
         views = planted(n_noise_views=1)
         kernels = MultiView([view @ view.T for view in views.views], kernels=True)
-        found = automatic(kernels, 3)
-        assert found.fusion_.families[0] == ("kernel distances", "kernel angles")
+        found = fused(kernels, 3)
+        assert found.metrics_[0] == ("kernel distance", "kernel angle")
         assert accuracy(found, views.labels) == 1.0
         assert found.weights_[3] == 0
 
     def test_one_view_and_views_without_anything_in_common(self, rng):
         views = planted()
-        alone = automatic(MultiView([views.views[0]]), 3)
-        assert alone.fusion_.in_words()[1] == "view1: weight 1.00, the only view"
+        alone = fused(MultiView([views.views[0]]), 3)
+        assert alone.describe()[1] == "view1: weight 1.00, the only view"
         assert accuracy(alone, views.labels) == 1.0
-        strangers = automatic(MultiView([rng.standard_normal((150, 4)) for _ in range(2)]), 3)
+        strangers = fused(MultiView([rng.standard_normal((150, 4)) for _ in range(2)]), 3)
         assert strangers.weights_ == pytest.approx([0.5, 0.5], rel=0.05)
-        assert strangers.fusion_.in_words()[-2].startswith("no two views agree beyond chance")
+        assert strangers.describe()[-2].startswith("no two views agree beyond chance")
 
     @pytest.mark.parametrize("kernels", [False, True])
     def test_samples_that_some_views_lack(self, rng, kernels):
@@ -295,15 +296,15 @@ class TestFusion:
         present = rng.random((150, 3)) > 0.2
         present[~present.any(axis=1), 0] = True
         given = [view @ view.T if kernels else view for view in views.views]
-        found = automatic(MultiView(given, kernels=kernels, present=present), 3)
+        found = fused(MultiView(given, kernels=kernels, present=present), 3)
         assert accuracy(found, views.labels) > 0.97
 
     def test_hardly_any_samples(self, rng):
-        found = automatic(MultiView([rng.standard_normal((3, 2)) for _ in range(2)]), 2)
+        found = fused(MultiView([rng.standard_normal((3, 2)) for _ in range(2)]), 2)
         assert np.isfinite(found.embedding_).all()
         assert sorted(np.bincount(found.labels_)) == [1, 2]
 
     @pytest.mark.parametrize("n", [2, 5, 12])
     def test_as_many_clusters_as_samples(self, rng, n):
-        found = automatic(MultiView([rng.standard_normal((n, 3)) for _ in range(2)]), n)
+        found = fused(MultiView([rng.standard_normal((n, 3)) for _ in range(2)]), n)
         assert sorted(found.labels_) == list(range(n))

@@ -1,83 +1,164 @@
-"""How many clusters: planted numbers are found, the words say how narrow it was."""
+"""How many clusters: planted numbers are found, and data without clusters give 1."""
 
-import json
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from mkclust import AKKM, MKCDNM, choose_k, plot
-from mkclust.cli import app as cli
+from mkclust import AKKM, MKCDNM, GraphFusion, MultiView, choose_k, cluster
+from mkclust.base import Partitions
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
-from mkclust.inspection.choose_k import (
-    Candidate,
-    ChoiceOfK,
-    asked_k,
-    choose_for,
-    shared_information,
-)
-from mkclust.linalg.spectrum import Spectra
+from mkclust.inspection import fitting
+from mkclust.inspection.choose_k import Candidate, ChoiceOfK, _relative_gap
+from mkclust.inspection.structure import StructureTest, modularity_of, spread_out
+from mkclust.kernels.bank import KernelRecipe
+from mkclust.metrics import ari
 
 
-@pytest.mark.parametrize("k", [3, 6])
-def test_planted_clusters_are_counted(k):
-    views = make_views(30 * k, k, 3, noise=0.8, random_state=k)
-    found = choose_k(views, (2, 8), n_splits=2)
-    assert found.k == k and found.margin > 0.05
-    best = next(row for row in found.table if row.k == k)
-    assert best.stability > 0.9
-    assert best.gap == max(row.gap for row in found.table)
+@pytest.fixture(scope="module")
+def found():
+    return choose_k(GraphFusion(2), make_views(150, 5, 3, noise=0.8, random_state=5), (2, 8))
+
+
+def test_planted_clusters_are_counted(found):
+    assert found.k == 5 and found.structure and found.p_value < 0.001
+    assert found.low <= 5 <= found.high
     assert [row.k for row in found.table] == list(range(2, 9))
+    best = found.table[3]
+    assert best.score == max(row.score for row in found.table)
+    assert best.score == pytest.approx(best.modularity * np.sqrt(best.gap))
+    assert best.null < best.null_high < best.modularity
 
 
-def test_one_view_and_given_kernels_are_counted_too():
+def test_the_table_says_what_splits(found):
+    four, five = found.table[2:4]
+    assert all(sum(row.sizes) == 150 and len(row.sizes) == row.k for row in found.table)
+    assert five.sizes == tuple(sorted(five.sizes, reverse=True)) == (30,) * 5
+    assert found.table[0].flow == () and found.table[0].splits() == []
+    assert tuple(map(sum, five.flow)) == four.sizes
+    assert tuple(np.sum(five.flow, axis=0)) == five.sizes
+    assert five.splits() == [(60, (30, 30))]
+    assert "5 clusters: 30 30 30 30 30 (split: 60 into 30 + 30)" in found.tree()
+
+
+def test_the_table_is_a_frame(found):
+    pytest.importorskip("pandas")
+    frame = found.to_frame()
+    assert frame.index.tolist() == list(range(2, 9)) and frame["score"].idxmax() == 5
+    assert frame.loc[5, "sizes"] == (30,) * 5
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_has_no_structure(seed):
+    n, m = (100, 120, 150, 400)[seed], 2 + seed
+    for views in (
+        make_views(n, 2, 0, n_noise_views=m, random_state=seed),
+        make_views(n, 1, m, random_state=seed),
+    ):
+        answer = choose_k(GraphFusion(2), views, (2, 10), random_state=seed)
+        assert (answer.k, answer.low, answer.high, answer.structure) == (1, 1, 1, False)
+        assert answer.p_value > 0.05 and len(answer.table) == 9
+        assert "no cluster structure" in str(answer)
+
+
+@pytest.mark.parametrize(("k", "n", "noise"), [(2, 100, 1.0), (3, 120, 1.5), (8, 400, 1.0)])
+def test_planted_clusters_are_structure(k, n, noise):
+    views = make_views(n, k, 3, noise=noise, random_state=k)
+    assert ari(views.labels, GraphFusion(k, random_state=0).fit(views).labels_) > 0.9
+    answer = choose_k(GraphFusion(2), views, (2, 10))
+    assert answer.structure and answer.low <= k <= answer.high
+
+
+def test_a_long_cluster_is_one():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((150, 2)) * [4, 1]
+    views = [Z @ rng.standard_normal((2, 8)) + rng.standard_normal((150, 8)) for _ in range(3)]
+    assert choose_k(GraphFusion(2), views, (2, 8)).k == 1
+
+
+@pytest.mark.parametrize("method", [GraphFusion, MKCDNM, AKKM])
+def test_yes_no_data_and_narrow_views(method):
+    rng = np.random.default_rng(0)
+    noise = [(rng.random((80, 6)) < 0.5).astype(float) for _ in range(2)]
+    kernels = [{}] if method is GraphFusion else [{"kernel": "linear"}, {"kernel": "cosine"}]
+    for given in kernels:
+        assert not choose_k(method(2, **given), noise, (2, 6)).structure
+        narrow = [np.eye(3)[np.arange(60) % 3, :2] + rng.random((60, 2)) / 9 for _ in range(2)]
+        assert len(choose_k(method(2, **given), narrow, (2, 5)).table) == 4
+
+
+def test_one_view_and_kernels():
     views = make_views(120, 4, 1, noise=0.5, kernels=True, random_state=0)
-    found = choose_k(views, (2, 7), n_splits=2)
-    assert found.k == 4 and all(row.noise == pytest.approx(0) for row in found.table)
-    assert choose_k(views, (2, 7), n_splits=2, recipe="auto").k == 4
+    assert choose_k(GraphFusion(2, precomputed=True), views, (2, 7)).k == 4
+    assert choose_k(MKCDNM(2, kernel="precomputed"), views, (2, 6)).k == 4
+    noise = make_views(120, 1, 3, kernels=True, random_state=0)
+    assert choose_k(GraphFusion(2, precomputed=True), noise, (2, 7)).k == 1
 
 
-def test_noise_gives_no_confident_answer():
-    noise = make_views(120, 2, 0, n_noise_views=3, random_state=0)
-    found = choose_k(noise, (2, 6), n_splits=2)
-    assert max(row.stability for row in found.table) < 0.3
-    assert "agree little" in str(found)
+@pytest.mark.parametrize("method", [MKCDNM, AKKM])
+def test_other_methods_use_the_same_criterion(method):
+    assert choose_k(method(2), make_views(90, 3, 2, noise=0.8, random_state=0), (2, 5)).k == 3
+    assert choose_k(method(2), make_views(90, 1, 2, random_state=0), (2, 5)).k == 1
 
 
-def test_a_noise_view_is_not_asked():
-    views = make_views(90, 3, 2, noise=0.5, n_noise_views=1, random_state=0)
-    found = choose_k(views, (2, 4), n_splits=2)
-    assert found.k == 3 and found.left_out == ("noise1",)
-    assert found.table == choose_k(views.select(["view1", "view2"]), (2, 4), n_splits=2).table
-    assert str(found).endswith("noise1 left out as unrelated to the other views")
-
-
-def test_spectra_are_computed_once_for_all_candidates(monkeypatch):
-    computed = []
-    find = Spectra._find
+def test_kernels_are_built_once_for_all_numbers(monkeypatch):
+    built, build = [], KernelRecipe.built
     monkeypatch.setattr(
-        Spectra, "_find", lambda self, name, size: (computed.append(name), find(self, name, size))
+        KernelRecipe, "built", lambda self, *a: (built.append(1), build(self, *a))[1]
     )
-    choose_k(make_views(90, 3, 2, noise=0.5, random_state=0), (2, 6), n_splits=1)
-    assert sorted(computed) == ["view1", "view2"]
+    views = make_views(60, 3, 2, noise=0.5, random_state=0)
+    AKKM(2).partitions(views, [2, 3, 4, 5], 0, 1)
+    assert len(built) == 4  # two for the graph, two for all fits
+
+
+@pytest.mark.parametrize("method", [GraphFusion, MKCDNM])
+def test_samples_that_a_view_lacks(method):
+    views = make_views(120, 3, 3, noise=0.6, random_state=0)
+    tables = [view.copy() for view in views.views]
+    tables[1][:30], tables[2][100:] = np.nan, np.nan
+    assert choose_k(method(2), tables, (2, 4)).k == 3
+
+
+def test_of_many_samples_some_are_drawn(monkeypatch):
+    monkeypatch.setattr(fitting, "EXACT_UP_TO", 200)
+    monkeypatch.setattr(fitting, "DRAWN", 150)
+    answer = choose_k(GraphFusion(2), make_views(300, 3, 2, noise=0.5, random_state=0), (2, 5))
+    assert answer.k == 3 and sum(answer.table[0].sizes) == 150
+
+
+def test_counts():
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(300, 0.05), 3)
+    length = rng.integers(20, 60, 150)
+    one = [rng.multinomial(n, topics.mean(axis=0)) for n in length]
+    three = [rng.multinomial(n, topics[i % 3]) for i, n in enumerate(length)]
+    assert choose_k(GraphFusion(2), [sp.csr_array(np.array(three, dtype=float))], (2, 6)).k == 3
+    assert choose_k(GraphFusion(2), [sp.csr_array(np.array(one, dtype=float))], (2, 6)).k == 1
+
+
+def test_a_view_that_is_constant_in_the_subsample():
+    views = make_views(600, 3, 2, noise=0.5, random_state=0)
+    rare = np.zeros((600, 1))
+    rare[0] = 1.0
+    assert choose_k(GraphFusion(2), [*views.views, rare], (2, 5)).structure
 
 
 def test_the_same_seed_gives_the_same_choice():
-    views = make_views(80, 3, 2, noise=2.0, random_state=0)
-    one, two = (choose_k(views, [2, 3, 5], n_splits=2) for _ in range(2))
+    views = make_views(80, 3, 2, noise=1.5, random_state=0)
+    one, two = (choose_k(GraphFusion(2, random_state=7), views, [2, 3, 5]) for _ in range(2))
     assert one == two and [row.k for row in one.table] == [2, 3, 5]
 
 
-def test_settings_of_the_estimator_are_used():
-    views = make_views(80, 3, 2, noise=1.0, random_state=0)
-    plain, graph = (choose_k(views, (2, 4), n_splits=1, kernel=k) for k in ("gaussian", "knn"))
-    assert plain.table != graph.table
-    with pytest.raises(TypeError, match="magic"):
-        choose_k(views, (2, 4), magic=1)
-    assert choose_for(AKKM(2, kernel="knn"), views, (2, 4), n_splits=1) == graph
-    assert MKCDNM(2).get_params()["kernel"] == "gaussian"
+def test_cluster_chooses():
+    views = make_views(90, 3, 3, noise=0.5, random_state=0)
+    for asked in ("auto", range(2, 5), (2, 4)):
+        model = cluster(views, asked, random_state=0)
+        assert model.n_clusters == model.choice_of_k_.k == 3
+    noise = make_views(90, 1, 3, random_state=0)
+    model = cluster(noise, (2, 4), random_state=0)
+    assert model.n_clusters == 1 and not model.labels_.any()
 
 
 @pytest.mark.parametrize(
@@ -87,113 +168,62 @@ def test_settings_of_the_estimator_are_used():
         ((1, 4), "from 2 on"),
         ([], "from 2 on"),
         ([2, 2.5], "from 2 on"),
-        ((2, 12), "halves of 20 samples: try up to 10"),
+        ((2, 12), "20 samples .* try up to 10"),
         ("many", "auto"),
     ],
 )
 def test_impossible_numbers_are_refused(asked, complaint):
     with pytest.raises(InputError, match=complaint):
-        choose_k(make_views(20, 2, 2, random_state=0), asked)
+        choose_k(GraphFusion(2), make_views(20, 2, 2, random_state=0), asked)
 
 
 def test_auto_stops_at_half_the_samples():
-    found = choose_k(make_views(12, 2, 2, noise=0.1, random_state=0), n_splits=1)
+    found = choose_k(GraphFusion(2), make_views(12, 2, 2, noise=0.1, random_state=0))
     assert [row.k for row in found.table] == [2, 3, 4, 5, 6]
 
 
-def choice(certainty, margin, stability=0.9, k=4):
-    row = Candidate(k, stability, 1.0, 0.5, 0.1, 0.2, 1.0)
-    table = (replace(row, k=3), row) if k == 4 else (row, replace(row, k=12))
-    return str(ChoiceOfK(k, 3, margin, certainty, (*table, replace(row, k=13))))
+def test_a_plateau_is_a_range():
+    row = Candidate(4, 0.5, 0.1, 0.2, 0.3, 0.4, (10, 10))
+    choice = ChoiceOfK(5, True, 4, 6, 0.001, (replace(row, k=2), replace(row, k=9)))
+    assert str(choice) == "4 to 6, best 5 clusters (2 to 9 tried)"
+    assert str(replace(choice, low=5, high=5)) == "5 clusters (2 to 9 tried)"
+    assert str(replace(choice, low=5, high=5, table=(row,))) == "5 clusters (the only number tried)"
 
 
-def test_the_words_hedge():
-    assert choice(5.0, 0.3) == "4 clusters, clearly before 3"
-    assert choice(2.0, 0.3) == choice(9.0, 0.05) == "4 clusters, before 3"
-    assert choice(0.5, 0.3) == choice(9.0, 0.01) == "4 clusters, narrowly before 3"
-    assert "take this as a hint" in choice(5.0, 0.3, stability=0.2)
-    assert "try more" in choice(5.0, 0.3, k=13)
-
-
-def test_the_plot_marks_the_choice():
-    pytest.importorskip("matplotlib").use("Agg")
-    found = choose_k(make_views(60, 3, 2, noise=0.3, random_state=0), (2, 4), n_splits=1)
-    ax = plot.choice(found)
-    assert ax.lines[0].get_label() == "score"
-    assert max(ax.lines[0].get_ydata()) == 1
-    assert list(ax.lines[0].get_xdata()) == [2, 3, 4]
-    assert set(ax.lines[-1].get_xdata()) == {found.k}
-
-
-def test_shared_information_is_what_labels_have_in_common():
+def test_modularity_is_that_of_newman():
     rng = np.random.default_rng(0)
-    one = np.arange(4000) % 8
-    assert shared_information(one, 7 - one) == pytest.approx(3.0, abs=0.02)
-    assert shared_information(one, one // 2) == pytest.approx(2.0, abs=0.02)
-    assert abs(shared_information(one, rng.permutation(one))) < 0.02
+    A = rng.random((12, 12)) * (rng.random((12, 12)) < 0.4)
+    A, labels = A + A.T, rng.integers(0, 3, 12)
+    degree, same = A.sum(axis=1), labels[:, None] == labels
+    expected = ((A - np.outer(degree, degree) / A.sum()) * same).sum() / A.sum()
+    found = Partitions(sp.csr_array(A), np.ones(4), {3: labels})
+    assert modularity_of(found, 3) == pytest.approx(expected)
 
 
-def test_what_k_may_be_on_the_command_line():
-    assert asked_k("3") == 3 and asked_k("2:5") == (2, 5) and asked_k("auto") == "auto"
-    for text in ("0", "-1", "2:", "2:3:4", "two", "2.5"):
-        with pytest.raises(InputError, match="-k takes"):
-            asked_k(text)
+def test_relative_gap():
+    values = np.array([1.0, 0.8, 0.2])
+    assert _relative_gap(values, 2) == pytest.approx(0.75)
+    assert _relative_gap(values, 3) == 0 == _relative_gap(np.array([1.0, 0.0, -1.0]), 2)
 
 
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """mkclust cluster on planted clusters with a noise view: exit code, output, result."""
-    monkeypatch.chdir(tmp_path)
-    views = make_views(90, 3, 2, noise=0.5, n_noise_views=1, random_state=0)
-    for name, view in zip(views.names, views.views, strict=True):
-        (tmp_path / "data").mkdir(exist_ok=True)
-        np.savetxt(tmp_path / "data" / f"{name}.csv", view, delimiter=",")
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["mkclust", "cluster", "data", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        path = tmp_path / "mkclust-out" / "result.json"
-        result = json.loads(path.read_text()) if path.exists() else None
-        out, err = capsys.readouterr()
-        return code, out + err, result
-
-    return call
+def test_p_values_of_the_null_model_itself_are_uniform():
+    rng = np.random.default_rng(0)
+    draws = rng.normal(0.4, 0.02, (300, 16, 5))
+    p = [StructureTest(np.arange(2, 7), each[0], each[1:]).p_value for each in draws]
+    assert 0.02 < np.mean(np.array(p) < 0.05) < 0.08 and 0.4 < np.mean(p) < 0.6
 
 
-def test_the_command_line_chooses_says_and_writes(run, tmp_path):
-    code, out, result = run("-k", "2:4")
-    assert code == 0 and "How many clusters: 3 clusters" in out
-    assert result["parameters"]["n_clusters"] == result["choice_of_k"]["k"] == 3
-    assert [row["k"] for row in result["choice_of_k"]["table"]] == [2, 3, 4]
-    page = (tmp_path / "mkclust-out" / "report.html").read_text()
-    assert 'id="choice"' in page and 'id="stability"' in page
+def test_few_numbers_are_compared_with_the_null_model():
+    assert spread_out([4]) == [4] and spread_out([2, 3]) == [2, 3]
+    assert len(spread_out(range(2, 150))) == 7
+    test = StructureTest(np.array([2, 8]), np.array([0.3, 0.5]), np.array([[0.2, 0.2], [0.2, 0.4]]))
+    excess, high, deviation = test.excess([2, 4, 8])
+    assert excess == pytest.approx([0.1, 0.15, 0.2]) and (high < excess).all()
+    assert deviation[0] == 0.001 and deviation[2] == pytest.approx(0.2 / np.sqrt(2))
 
 
-def test_a_noise_view_is_the_first_thing_said(run):
-    code, out, result = run("-k", "3")
-    lines = [line for line in out.splitlines() if line.strip()]
-    first = next(i for i, line in enumerate(lines) if "90 samples" in line)
-    assert lines[first - 1].startswith("noise1 agrees with no other view beyond chance")
-    assert code == 0 and result["view_influence"]["unrelated"] == ["noise1"]
-    assert "choice_of_k" not in result
-
-
-def test_stability_can_be_left_out(run, tmp_path):
-    code, out, result = run("-k", "3", "--no-stability")
-    assert code == 0 and "Stability" not in out and "stability" not in result
-    assert not (tmp_path / "mkclust-out" / "stability.csv").exists()
-    code, out, result = run("-k", "3")
-    rows = (tmp_path / "mkclust-out" / "stability.csv").read_text().splitlines()
-    assert rows[0] == "sample,cluster,kept,rival" and len(rows) == 91
-    kept = [float(row.split(",")[2]) for row in rows[1:]]
-    assert result["stability"]["samples_that_flip"] == sum(share < 0.5 for share in kept)
-
-
-@pytest.mark.parametrize(("asked", "complaint"), [("2:91", "91"), ("5:3", "empty"), ("x", "-k")])
-def test_a_range_that_cannot_be_is_refused(run, asked, complaint):
-    code, out, _ = run("-k", asked)
-    assert code == 2 and complaint in out and "Traceback" not in out
+def test_one_table_by_columns():
+    views = make_views(90, 3, 2, noise=0.5, random_state=0)
+    owners = ["a"] * 10 + ["b"] * 10
+    assert choose_k(GraphFusion(2, columns=owners), np.hstack(views.views), (2, 5)).k == 3
+    assert choose_k(GraphFusion(2), MultiView(views.views), (2, 5)).k == 3

@@ -52,7 +52,7 @@ TAMPERED = {
         "lower_bound_": m.objective_ + 1,
     },
     "the noise is as reported": lambda m: {"noise_": replace(m.noise_, null=m.noise_.null * 1.01)},
-    "every label is that of the nearest centre": lambda m: {"labels_": np.roll(m.labels_, 1)},
+    "every label is that of the nearest center": lambda m: {"labels_": np.roll(m.labels_, 1)},
 }
 
 

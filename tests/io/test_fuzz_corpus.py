@@ -1,6 +1,6 @@
-"""The fuzzing of ``make fuzz`` in small: every file of its corpus, and what random damage makes.
+"""A short form of ``make fuzz``: every file of its corpus, and random damage to them.
 
-The same bytes in every run. Longer and guided by coverage: ``make fuzz``.
+The bytes are the same in every run. ``make fuzz`` runs longer and is guided by coverage.
 """
 
 import random
@@ -16,7 +16,7 @@ FUZZ = ROOT / "fuzz"
 if not FUZZ.is_dir():
     pytest.skip("the seeds are in the repository and the sdist", allow_module_level=True)
 FORMATS = sorted(folder.name for folder in (FUZZ / "corpus").iterdir())
-# As many as a second or two have time for: opening an HDF5 file takes milliseconds.
+# Number of damaged files that take a second or two; opening an HDF5 file takes milliseconds.
 DAMAGED = {"h5mu": 60, "mat73": 120, "model": 150}
 
 
@@ -55,7 +55,7 @@ def test_corpus_is_read_or_refused(fuzz, name, tmp_path):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_seeds_are_good_files(fuzz, name, tmp_path):
-    """Changes of what is refused at once would not get far."""
+    """Seeds must be readable: damage to an unreadable file tests only the first check."""
     target = fuzz[0].TARGETS[name]
     path, read = tmp_path / f"input{target.suffix}", 0
     for data in seeds(name).values():
@@ -83,8 +83,8 @@ def test_random_damage_is_read_or_refused(fuzz, name, tmp_path):
     assert len(seen) > 0.9 * DAMAGED.get(name, 500)
 
 
-def test_a_finding_is_told_from_an_error_of_ours(fuzz, tmp_path, monkeypatch):
-    """That the tests above could fail."""
+def test_a_finding_is_distinguished_from_an_input_error(fuzz, tmp_path, monkeypatch):
+    """The tests above can fail."""
     targets, _ = fuzz
 
     def wrong(error):

@@ -1,4 +1,4 @@
-"""NumPy archives, paths that lead nowhere, limits, and writing whole or not at all."""
+"""NumPy archives, invalid paths, limits, and atomic writing."""
 
 import os
 import stat
@@ -47,7 +47,7 @@ def test_npz_stacks_lie_along_the_first_axis(save):
     assert read(save(K=np.moveaxis(last, -1, 0))).n_views == 3
 
 
-def test_npz_features_in_a_stack_have_to_be_asked_for(save):
+def test_npz_features_in_a_stack_must_be_requested(save):
     stack = RNG.normal(size=(2, N, 3))
     with pytest.raises(FileFormatError, match=r"no views found.*X \(2x10x3 stack\)"):
         read(save(X=stack))
@@ -89,7 +89,7 @@ def archive(path, shape, descr="<f8", body=b"", **kwargs):
     return path
 
 
-def test_npz_header_that_claims_more_than_there_is(tmp_path):
+def test_npz_header_that_claims_more_than_the_file_has(tmp_path):
     path = archive(tmp_path / "a.npz", (10**9, 10**9))
     with pytest.raises(FileFormatError, match=r"X claims shape .* but the archive has 0"):
         read(path)
@@ -101,13 +101,13 @@ def test_npz_broken_header(tmp_path, shape):
         read(archive(tmp_path / "a.npz", shape))
 
 
-def test_npz_text_of_no_width_cannot_claim_rows_for_free(tmp_path):
+def test_npz_text_of_zero_width_is_refused(tmp_path):
     path = archive(tmp_path / "a.npz", (10**12,), descr="<U0")
     with pytest.raises(InputError, match="labels='X' needs one value per sample"):
         read(path, labels="X")
 
 
-def test_zip_bomb_is_stopped_by_the_limit(tmp_path):
+def test_zip_bomb_is_refused_by_the_limit(tmp_path):
     path = archive(tmp_path / "bomb.npz", (1000, 500), body=bytes(4_000_000))
     assert path.stat().st_size < 100_000
     with pytest.raises(FileFormatError, match=r"claims 4,000,000 bytes, over the limit of 10,000"):
@@ -115,7 +115,7 @@ def test_zip_bomb_is_stopped_by_the_limit(tmp_path):
     assert read(path).widths == (500,)
 
 
-def test_npz_with_two_members_of_one_name(tmp_path):
+def test_npz_with_two_members_of_the_same_name(tmp_path):
     path = archive(tmp_path / "a.npz", (1, 1), body=bytes(8))
     with zipfile.ZipFile(path, "a") as made, pytest.warns(UserWarning, match="Duplicate"):
         made.writestr("X.npy", b"other")
@@ -123,7 +123,7 @@ def test_npz_with_two_members_of_one_name(tmp_path):
         read(path)
 
 
-def test_npz_member_names_stay_names(tmp_path):
+def test_npz_member_names_are_not_paths(tmp_path):
     path = tmp_path / "made.npz"
     write_npz_atomic(path, **{"../evil": A, "b": B})
     assert set(read(path).names) == {"../evil", "b"}
@@ -132,7 +132,7 @@ def test_npz_member_names_stay_names(tmp_path):
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.95])
 @pytest.mark.parametrize("suffix", [".npz", ".mat", ".parquet"])
-def test_cut_off_files_are_told(save, tmp_path, keep, suffix):
+def test_truncated_files_are_reported(save, tmp_path, keep, suffix):
     data = save(X=A, y=Y).read_bytes()
     if suffix == ".mat":
         scipy_io = pytest.importorskip("scipy.io")
@@ -148,7 +148,7 @@ def test_cut_off_files_are_told(save, tmp_path, keep, suffix):
 
 
 @pytest.mark.parametrize("function", [read, inspect])
-def test_paths_that_lead_nowhere(tmp_path, function):
+def test_paths_without_a_readable_file(tmp_path, function):
     with pytest.raises(FileFormatError, match=r"none\.mat: cannot be read: No such file"):
         function(tmp_path / "none.mat")
     (tmp_path / "empty.mat").touch()
@@ -164,19 +164,19 @@ def test_paths_that_lead_nowhere(tmp_path, function):
 
 
 @pytest.mark.parametrize("path", ["", "a\0b.mat", "\ud800.mat", 5, b"a.mat", None, [], [5]])
-def test_paths_that_are_none(path):
+def test_values_that_are_not_paths(path):
     with pytest.raises(InputError):
         read(path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-def test_a_pipe_is_refused_rather_than_waited_for(tmp_path):
+def test_a_pipe_is_refused_without_waiting(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(FileFormatError, match="not a regular file"):
         read(tmp_path / "pipe.csv")
 
 
-def test_no_permission_is_said(tmp_path, monkeypatch):
+def test_missing_permission_is_reported(tmp_path, monkeypatch):
     path = tmp_path / "closed.npz"
     np.savez(path, X=A)
     path.chmod(0)
@@ -223,7 +223,7 @@ def interrupted():
     raise KeyboardInterrupt
 
 
-def test_writers_write(tmp_path):
+def test_writers_write_the_content(tmp_path):
     write_text_atomic(tmp_path / "a.txt", "grüß")
     assert (tmp_path / "a.txt").read_bytes() == "grüß".encode()
     write_npz_atomic(tmp_path / "a.npz", X=A, y=Y)
@@ -244,7 +244,7 @@ def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path, rows):
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])
-def test_failing_at_the_last_step_leaves_nothing(tmp_path, monkeypatch, step):
+def test_a_failure_of_the_last_step_leaves_no_file(tmp_path, monkeypatch, step):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -263,7 +263,7 @@ def test_objects_are_not_written(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs permission bits")
-def test_permissions_are_those_of_the_old_file_or_of_any_new_one(tmp_path):
+def test_permissions_are_those_of_the_old_file_or_the_default(tmp_path):
     (tmp_path / "plain").touch()
     write_text_atomic(tmp_path / "new", "")
     plain = stat.S_IMODE((tmp_path / "plain").stat().st_mode)

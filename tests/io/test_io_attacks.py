@@ -1,4 +1,4 @@
-"""The same attack on every format it can be made in: names, byte orders, NaN, columns, objects."""
+"""Each attack on every format that allows it: names, byte orders, NaN, columns, objects."""
 
 import os
 import zipfile
@@ -18,7 +18,7 @@ A = np.random.default_rng(0).normal(size=(N, 3))
 
 
 def write(path, **arrays):
-    """Arrays as a file of the kind that its name says; one array only where it is a table."""
+    """Write arrays in the format of the file name; a table holds only one array."""
     kind, (first, *_) = path.suffix, arrays.values()
     if kind == ".mat":
         scipy.io.savemat(path, arrays)
@@ -46,12 +46,12 @@ def write(path, **arrays):
 KINDS = [".mat", ".v73", ".npz", ".h5ad", ".csv", ".tsv", ".parquet"]
 
 
-# --- NaN with something in it --------------------------------------------------------------------
+# --- NaN with a payload --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("bits", [0x7FF0000000000001, 0xFFF8DEADBEEF0001, 0x7FF8000000000000])
 @pytest.mark.parametrize("kind", KINDS)
-def test_nan_of_any_bits_is_a_missing_number_with_a_place(tmp_path, kind, bits):
+def test_nan_of_any_bits_is_reported_with_its_place(tmp_path, kind, bits):
     X = A.copy()
     X.view(np.uint64)[4, 1] = bits
     path = write(tmp_path / f"a{kind}", X=X)
@@ -60,7 +60,7 @@ def test_nan_of_any_bits_is_a_missing_number_with_a_place(tmp_path, kind, bits):
 
 
 @pytest.mark.parametrize("word", ["nan(0x123)", "snan", "1e", "0x10", "--1"])
-def test_words_that_are_nearly_numbers_are_told(tmp_path, word):
+def test_words_that_resemble_numbers_are_reported(tmp_path, word):
     path = tmp_path / "a.csv"
     path.write_text(f"a,b\n1,2\n3,{word}\n")
     with pytest.raises(FileFormatError, match=r"column 'b' is not numeric: .* in line 3"):
@@ -77,7 +77,7 @@ def test_more_than_ten_million_columns_are_refused_from_the_header(tmp_path, kin
         read(path)
 
 
-def test_more_than_ten_million_columns_of_text_are_refused_before_they_are_cut(tmp_path):
+def test_more_than_ten_million_columns_of_text_are_refused_before_splitting(tmp_path):
     path = tmp_path / "wide.csv"
     path.write_bytes(b"," * 10**7 + b"\n")
     with pytest.raises(FileFormatError, match="a line of it claims 10,000,001 columns, over"):
@@ -104,7 +104,7 @@ def test_the_limit_on_bytes_can_be_chosen(tmp_path, kind):
 
 @pytest.mark.parametrize("dtype", [">f8", ">f4", ">i2", "<f8"])
 @pytest.mark.parametrize("kind", [".npz", ".v73", ".h5ad"])
-def test_any_byte_order_is_read_as_what_it_says(tmp_path, kind, dtype):
+def test_any_byte_order_is_read_as_declared(tmp_path, kind, dtype):
     X = (10 * A).round().astype(dtype)
     view = read(write(tmp_path / f"a{kind}", X=X)).views[0]
     assert view.dtype.isnative
@@ -155,7 +155,7 @@ def test_sample_names_and_columns_may_be_anything(tmp_path, name):
 
 
 class Trap:
-    """Unpickled, it would leave a folder behind."""
+    """An object that creates a folder when it is unpickled."""
 
     def __init__(self, folder):
         self.folder = str(folder)
@@ -175,7 +175,7 @@ def test_objects_in_parts_and_models_are_not_unpickled(tmp_path):
     assert not (tmp_path / "sprung").exists()
 
 
-def test_function_handles_and_structs_of_matlab_are_only_named(tmp_path):
+def test_function_handles_and_structs_of_matlab_are_only_described(tmp_path):
     path = tmp_path / "a.mat"
     scipy.io.savemat(path, {"X": A, "code": {"eval": "system('true')"}})
     assert read(path).names == ("X",)
@@ -185,7 +185,7 @@ def test_function_handles_and_structs_of_matlab_are_only_named(tmp_path):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("share", [0.05, 0.4, 0.8, 0.99])
-def test_files_cut_short_are_refused_or_lack_rows(tmp_path, kind, share):
+def test_truncated_files_are_refused_or_lack_rows(tmp_path, kind, share):
     path = write(tmp_path / f"a{kind}", X=A)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])

@@ -1,4 +1,4 @@
-"""Real MATLAB files, read as they are described; they stay outside of the repository."""
+"""Real MATLAB files, which are not in the repository, have the shapes in their descriptions."""
 
 import numpy as np
 import pytest
@@ -43,6 +43,10 @@ DATA = {
 }
 KERNELS = {"YALE_Kmatrix", "jaffe_expression_213n_676d_10c_7g_uni_12k_"}
 SPARSE = {"bbcsport_2view", "BBC4views", "tr11_414n_6429d_9c_tfidf_uni"}
+LARGE = {  # samples, classes, columns
+    "coauthor_phy": (34493, 5, (34493, 8415)),
+    "dblp": (17716, 4, (17716, 1639)),
+}
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -63,7 +67,15 @@ def test_data_set_is_read_as_described(data_dir, name):
 
 
 def test_every_data_set_is_described(data_dir):
-    assert {path.stem for path in data_dir.glob("*.mat")} == set(DATA)
+    assert {path.stem for path in data_dir.glob("*.mat")} == {*DATA, *LARGE}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_sparse_sets_stay_sparse(data_dir, name):
+    views = read(data_dir / f"{name}.mat")
+    n, k, widths = LARGE[name]
+    assert (len(views), len(np.unique(views.labels)), views.widths) == (n, k, widths)
+    assert all(sp.issparse(view) for view in views.views)
 
 
 def test_second_labelling_can_be_chosen(data_dir):
@@ -72,7 +84,7 @@ def test_second_labelling_can_be_chosen(data_dir):
     assert len(np.unique(read(path, labels="g").labels)) == 7
 
 
-def test_inspect_knows_the_cells_of_real_files(data_dir):
+def test_inspect_describes_the_cells_of_real_files(data_dir):
     x, _, names, y = inspect(data_dir / "Wikipedia.mat")
     assert (x.name, x.kind, x.role) == ("X", "cell", "views")
     assert [item.shape for item in x.items] == [(2866, 128), (2866, 10)]

@@ -1,4 +1,4 @@
-"""What fuzzing and reading the readers with bad intent found, each kept as the file that did it."""
+"""Files that fuzzing and code review found to break a reader."""
 
 import tracemalloc
 import zipfile
@@ -16,7 +16,7 @@ SMALL = Limits(max_bytes=1 << 20)
 
 @contextmanager
 def refused(what):
-    """Refused with these words, for few megabytes, as far as Python and NumPy are asked."""
+    """Check that the file is refused with this message and that Python allocates little memory."""
     tracemalloc.start()
     try:
         with pytest.raises(FileFormatError, match=what):
@@ -46,7 +46,7 @@ def npy_header(text, version=1, length=None):
         b"",
     ],
 )
-def test_npy_headers_of_any_kind_are_refused(tmp_path, text):
+def test_broken_npy_headers_are_refused(tmp_path, text):
     path = tmp_path / "part-0.npy"
     path.write_bytes(npy_header(text) + bytes(48))
     with pytest.raises(FileFormatError, match=r"part-0\.npy"):
@@ -60,7 +60,7 @@ def test_npy_of_an_unknown_version(tmp_path):
         npy_part(path)
 
 
-def test_npy_without_rows_but_with_endless_columns(tmp_path):
+def test_npy_without_rows_but_with_many_columns(tmp_path):
     path = tmp_path / "part-0.npy"
     path.write_bytes(npy_header(b"{'descr':'<f8','fortran_order':False,'shape':(0,10**17),}"))
     with pytest.raises(FileFormatError):
@@ -70,7 +70,7 @@ def test_npy_without_rows_but_with_endless_columns(tmp_path):
     assert npy_part(path).read(0, 0).shape == (0, 10**17)
 
 
-def test_a_packed_header_cannot_claim_gigabytes(tmp_path):
+def test_a_compressed_header_cannot_claim_gigabytes(tmp_path):
     path = tmp_path / "a.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("X.npy", npy_header(b" " * (16 << 20), version=2))
@@ -82,7 +82,7 @@ def test_a_packed_header_cannot_claim_gigabytes(tmp_path):
 # --- tables --------------------------------------------------------------------------------------
 
 
-def test_one_long_text_does_not_make_all_of_them_long(tmp_path):
+def test_one_long_text_does_not_widen_all_others(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a,label\n" + "1,x\n" * 5_000 + f"1,{'x' * 100_000}\n")
     with refused("5001 texts, one of 100000 characters, claims 2,000"):
@@ -93,14 +93,14 @@ def test_one_long_text_does_not_make_all_of_them_long(tmp_path):
 
 
 @pytest.mark.parametrize(("cell", "count"), [("1,", "500,001"), ('"\n",', "1,001")])
-def test_cells_are_counted_before_they_are_cut(tmp_path, cell, count):
+def test_cells_are_counted_before_they_are_split(tmp_path, cell, count):
     path = tmp_path / "a.csv"
     path.write_text("1,2\n" + cell * 500_000 + "\n")
     with refused(f"a line of it claims {count} columns, over"):
         read(path, limits=Limits(max_columns=1_000))
 
 
-def test_a_line_without_end(tmp_path):
+def test_a_line_that_does_not_end(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("1,2\n" + "1" * (3 << 20))
     with refused("a line of it is longer than 1,048,576 characters"):
@@ -118,7 +118,7 @@ def parquet(path, columns, **settings):
     return path
 
 
-def test_a_text_in_many_rows_is_kept_once(tmp_path):
+def test_a_text_in_many_rows_is_stored_once(tmp_path):
     labels = ["x" * 100_000] * 200 + ["y"] * 1_800
     path = parquet(tmp_path / "a.parquet", {"a": np.arange(2_000.0), "label": labels})
     assert path.stat().st_size < 200_000
@@ -127,7 +127,7 @@ def test_a_text_in_many_rows_is_kept_once(tmp_path):
     assert read(path, labels=False).widths == (1,)
 
 
-def test_pages_are_added_up_before_they_are_unpacked(tmp_path):
+def test_pages_are_counted_before_they_are_decompressed(tmp_path):
     path = tmp_path / "a.parquet"
     parquet(path, {"a": [1.0], "label": ["x" * (16 << 20)]}, compression="zstd",
             write_statistics=False)  # fmt: skip
@@ -136,14 +136,14 @@ def test_pages_are_added_up_before_they_are_unpacked(tmp_path):
         read(path, limits=SMALL)
 
 
-def test_a_column_that_repeats_itself_counts_with_all_its_rows(tmp_path):
+def test_a_repeated_value_counts_with_all_its_rows(tmp_path):
     path = parquet(tmp_path / "a.parquet", {"a": np.zeros(200_000)})
     assert path.stat().st_size < 10_000
     with refused(r"it claims 1,600,\d+ bytes, over the limit"):
         read(path, limits=SMALL)
 
 
-def test_texts_that_continue_each_other_are_refused(tmp_path):
+def test_texts_with_shared_prefixes_are_refused(tmp_path):
     path = parquet(tmp_path / "a.parquet", {"a": [1.0, 2.0], "label": ["aa", "ab"]},
                    use_dictionary=False, column_encoding={"label": "DELTA_BYTE_ARRAY"})  # fmt: skip
     with pytest.raises(FileFormatError, match="DELTA_BYTE_ARRAY"):
@@ -168,7 +168,7 @@ def varint(value):
 
 
 def struct_of(**fields):
-    """A struct of Thrift: f3=10 is field 3; bytes are a part that is written already."""
+    """Encode a Thrift struct: f3=10 sets field 3; bytes are already encoded."""
     found, last = b"", 0
     for name, value in fields.items():
         number = int(name[1:])
@@ -194,7 +194,7 @@ def struct_of(**fields):
         (3, {"f3": struct_of(f1=5, f5=3)}, "a size is missing"),
     ],
 )
-def test_parquet_footers_that_lie(tmp_path, rows, part, what):
+def test_parquet_footers_with_false_claims(tmp_path, rows, part, what):
     pytest.importorskip("pyarrow")
     group = struct_of(f1=[struct_of(**part)], f2=1, f3=rows)
     footer = struct_of(f1=1, f3=rows, f4=[group])
@@ -225,7 +225,7 @@ def test_parquet_parts_are_checked_like_tables(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["who{", "who}", "{who}", "{0.__class__}"])
-def test_braces_in_a_name_are_letters_like_any_other(tmp_path, name):
+def test_braces_in_a_name_are_ordinary_characters(tmp_path, name):
     np.savez(tmp_path / "x.npz", X=np.eye(5), **{name: np.arange(5)})
     notes = read(tmp_path / "x.npz").notes
     assert any(f'choose it with labels="{name}"' in note for note in notes)

@@ -1,4 +1,4 @@
-"""MuData and AnnData files: matrices by their place, samples by name, nothing out of the file."""
+"""MuData and AnnData files: matrices chosen by path, samples aligned by name, safe reading."""
 
 import h5py
 import numpy as np
@@ -15,7 +15,7 @@ S = sp.random_array((12, 7), density=0.4, random_state=0, format="csr")
 
 
 def write_anndata(group, X, names=NAMES, **columns):
-    """The parts of the format that are read, as AnnData writes them."""
+    """Write the parts of the format that are read, as AnnData does."""
     put(group, "X", X)
     obs = group.create_group("obs")
     obs.attrs["_index"] = "_index"
@@ -65,7 +65,7 @@ def h5mu(tmp_path):
     return path
 
 
-def test_matrices_are_chosen_by_their_place(h5ad):
+def test_matrices_are_chosen_by_their_path(h5ad):
     views = read(h5ad, views=["X", "layers/counts", "obsm/X_pca"])
     assert views.names == ("X", "layers/counts", "obsm/X_pca")
     np.testing.assert_array_equal(views.views[0], X)
@@ -86,7 +86,7 @@ def test_classes_are_a_column_of_obs(h5ad):
         read(h5ad, labels="x")
 
 
-def test_modalities_follow_the_names_of_their_samples(h5mu):
+def test_modalities_are_aligned_by_sample_names(h5mu):
     views = read(h5mu)
     assert views.names == ("rna", "atac")
     np.testing.assert_array_equal(views.present.sum(axis=0), [12, 10])
@@ -95,7 +95,7 @@ def test_modalities_follow_the_names_of_their_samples(h5mu):
         read(h5mu, views="prot")
 
 
-def test_files_of_one_view_each_follow_the_names_too(tmp_path):
+def test_files_of_one_view_each_are_aligned_by_sample_names(tmp_path):
     for name, order in (("a", slice(None)), ("b", slice(None, None, -1))):
         with h5py.File(tmp_path / f"{name}.h5ad", "w") as file:
             write_anndata(file, X[order], NAMES[order])
@@ -132,7 +132,7 @@ def test_data_in_other_files_are_not_read(h5ad, tmp_path):
         read(h5ad)
 
 
-def test_sizes_are_checked_before_memory_is_taken(h5ad):
+def test_sizes_are_checked_before_memory_is_allocated(h5ad):
     replace(h5ad, "X", lambda f, n: f.create_dataset(n, (10**7, 10**6), "f8", chunks=(1, 10)))
     with pytest.raises(FileFormatError, match="over the limit"):
         read(h5ad)
@@ -169,7 +169,7 @@ def test_damaged_files_are_refused(h5ad):
             read(h5ad)
 
 
-def test_what_the_packages_write_is_read(tmp_path):
+def test_files_of_anndata_and_mudata_are_read(tmp_path):
     anndata = pytest.importorskip("anndata", reason="anndata comes with mkclust[omics]")
     mudata = pytest.importorskip("mudata", reason="mudata comes with mkclust[omics]")
     pandas = pytest.importorskip("pandas")

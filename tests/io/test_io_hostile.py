@@ -1,4 +1,4 @@
-"""MATLAB files that lie: refused with an error of ours, without a crash and without the memory."""
+"""MATLAB files with false claims: refused with InputError, without a crash or the memory."""
 
 import random
 import struct
@@ -55,7 +55,7 @@ def write(tmp_path):
     return written
 
 
-def test_the_writer_above_writes_what_is_read(write):
+def test_files_of_the_writer_above_are_read(write):
     item = matrix(FULL, (3, 2), doubles(*range(6)), name="")
     for compressed in (False, True):
         path = write(matrix(CELL, (1, 2), item, item), compressed=compressed)
@@ -87,7 +87,7 @@ LIES = {
 
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("lie", LIES)
-def test_lies_are_refused_before_memory_is_taken(write, lie, compressed):
+def test_false_claims_are_refused_before_memory_is_allocated(write, lie, compressed):
     path = write(LIES[lie], compressed=compressed)
     tracemalloc.start()
     try:
@@ -127,7 +127,7 @@ def test_cells_in_cells_do_not_recurse(write):
         read(write(matrix(CELL, (1, 1), nest)), views="X")
 
 
-def test_compressed_bomb_is_stopped_by_the_limit(write):
+def test_compressed_bomb_is_refused_by_the_limit(write):
     empty = struct.pack("<II", MATRIX, 0)
     bomb = matrix(CELL, (1 << 20, 1), empty * (1 << 20))
     path = write(bomb, compressed=True)
@@ -136,7 +136,7 @@ def test_compressed_bomb_is_stopped_by_the_limit(write):
         inspect(path, limits=SMALL)
 
 
-def test_a_big_array_is_described_without_being_unpacked(write):
+def test_a_large_array_is_described_without_decompression(write):
     path = write(matrix(FULL, (1000, 1000), element(DOUBLE, bytes(8_000_000))), compressed=True)
     tracemalloc.start()
     try:
@@ -161,7 +161,7 @@ def test_objects_and_empty_items_are_described(write):
         read(path, views="X")
 
 
-def test_two_variables_of_one_name(write):
+def test_two_variables_of_the_same_name(write):
     one = matrix(FULL, (1, 2), doubles(1, 2))
     with pytest.raises(FileFormatError, match="several variables named X"):
         read(write(one, one))
@@ -215,7 +215,7 @@ def linked_values(file):
 @pytest.mark.parametrize(
     "way", [external_link, soft_link, external_storage, virtual, linked_values]
 )
-def test_nothing_is_followed_out_of_the_file(hdf, way):
+def test_nothing_outside_the_file_is_read(hdf, way):
     way(hdf)
     path = hdf.filename
     hdf.close()
@@ -223,7 +223,7 @@ def test_nothing_is_followed_out_of_the_file(hdf, way):
         read(path)
 
 
-def test_v73_claims_are_checked_before_memory_is_taken(hdf):
+def test_v73_claims_are_checked_before_memory_is_allocated(hdf):
     hdf.create_dataset("X", (1 << 20, 1 << 20), "f8", chunks=(1024, 1024))
     path = hdf.filename
     hdf.close()
@@ -259,7 +259,7 @@ def test_v73_cell_that_holds_itself_or_nothing(hdf):
         read(path)
     with h5py.File(path, "a") as file:
         file["X"][1, 0] = h5py.Reference()
-    with pytest.raises(FileFormatError, match="has items that are missing"):
+    with pytest.raises(FileFormatError, match="has missing items"):
         read(path)
 
 
@@ -299,7 +299,7 @@ def unknown_filter(file):
      (values_are_a_group, "an array is missing"), (endless_attribute, "attribute MATLAB_class"),
      (unknown_filter, "compressed in a way")],
 )  # fmt: skip
-def test_v73_that_matlab_would_not_write(hdf, way, what):
+def test_v73_files_that_matlab_does_not_write(hdf, way, what):
     way(hdf)
     path = hdf.filename
     hdf.close()
@@ -307,11 +307,11 @@ def test_v73_that_matlab_would_not_write(hdf, way, what):
         read(path, views="X")
 
 
-# --- chance --------------------------------------------------------------------------------------
+# --- random damage -------------------------------------------------------------------------------
 
 
 def damaged(data, rng):
-    """The bytes cut off, or a few of them replaced by ones that hurt."""
+    """Return the bytes truncated, or with a few replaced by extreme values."""
     if rng.random() < 0.1:
         return data[: rng.randrange(len(data))]
     hurt = bytearray(data)
@@ -323,7 +323,7 @@ def damaged(data, rng):
 
 
 @pytest.mark.parametrize("form", ["v5", "v7", "v4", "npz", "csv"])
-def test_damage_gives_errors_of_ours_only(tmp_path, form):
+def test_damage_raises_input_errors_only(tmp_path, form):
     rng = random.Random(0)
     A = np.arange(24.0).reshape(8, 3)
     whole = tmp_path / {"npz": "a.npz", "csv": "a.csv"}.get(form, "a.mat")

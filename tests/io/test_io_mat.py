@@ -1,4 +1,4 @@
-"""MATLAB files: every dialect met in the wild, on small files made here."""
+"""MATLAB files: the conventions of published data sets, on small files made here."""
 
 import h5py
 import numpy as np
@@ -61,7 +61,7 @@ def test_transposed_cell_by_the_shared_dimension(save):
     assert views.widths == (3, 5) and views.labels is None
 
 
-def test_both_dimensions_shared_is_not_transposed_unless_labels_say_so(save):
+def test_views_of_equal_shape_are_transposed_only_by_labels(save):
     wide = cell(A.T, A.T + 1)
     assert read(save(X=wide)).widths == (N, N)
     assert read(save(X=wide, y=Y)).widths == (3, 3)
@@ -73,7 +73,7 @@ def test_transpose_can_be_forced(save):
     assert read(path, transpose=False).widths == (3, 3)
 
 
-def test_labels_that_fit_nothing_are_an_error(save):
+def test_labels_that_match_no_dimension_are_an_error(save):
     path = save(X=cell(A, B), y=Y[:-1])
     with pytest.raises(FileFormatError, match=r"made.mat: the 11 labels in y fit neither"):
         read(path)
@@ -101,10 +101,13 @@ def test_labels_in_cells_and_as_text(save):
     assert read(save(X=cell(A, B), y=cell(*Y.tolist()))).labels.tolist() == Y.tolist()
 
 
-def test_labels_with_nan_are_an_error(save):
+@pytest.mark.parametrize(
+    ("value", "problem"), [(np.nan, r"missing \(NaN\);"), (-np.inf, "infinite;")]
+)
+def test_labels_that_are_not_finite_are_an_error(save, value, problem):
     labels = Y.astype(float)
-    labels[4] = np.nan
-    with pytest.raises(FileFormatError, match="labels y: the label of sample 4 is missing"):
+    labels[4] = value
+    with pytest.raises(FileFormatError, match=f"labels y: the label of sample 4 is {problem}"):
         read(save(X=cell(A, B), y=labels))
 
 
@@ -143,7 +146,7 @@ def test_square_views_beside_others_are_features(save):
     assert not views.kernels and views.widths == (3, N)
 
 
-def test_all_square_is_features_unless_said_or_named(save):
+def test_square_views_are_features_unless_requested_or_named(save):
     squares = cell(np.eye(N), 2 * np.eye(N))
     path = save(X=squares)
     assert not read(path).kernels
@@ -183,7 +186,7 @@ def test_view_names_from_a_cell_of_texts(save):
     assert read(save(X=cell(A, B), view_names=cell("same", "same"))).names == ("X1", "X2")
 
 
-def test_matrix_named_like_labels_is_never_a_view_unless_asked(save):
+def test_matrix_named_like_labels_is_a_view_only_on_request(save):
     onehot = np.eye(3)[Y - 1]
     path = save(X=A, Y=onehot)
     assert read(path).names == ("X",) and read(path).labels is None
@@ -196,7 +199,7 @@ def test_views_can_be_chosen_in_any_order(save):
     assert views.names == ("X2", "Z1", "Z2") and views.widths == (5, 3, 5)
 
 
-def test_unknown_names_list_what_there_is(save):
+def test_unknown_names_list_the_variables(save):
     path = save(X=cell(A, B), y=Y)
     with pytest.raises(InputError, match=r"views='fea' is not in it; it has X \(2x1 cell\), y"):
         read(path, views="fea")
@@ -220,7 +223,7 @@ def test_struct_is_refused_only_when_needed(save):
         read(save(options={"X": A}))
 
 
-def test_cell_with_a_struct_says_which_item(save):
+def test_cell_with_a_struct_names_the_item(save):
     with pytest.raises(InputError, match="its item 2 is a struct"):
         read(save(X=cell(A, {"a": 1})), views="X")
 
@@ -257,7 +260,7 @@ def test_version_4(tmp_path):
     assert np.array_equal(views["S"].toarray(), np.eye(N))
 
 
-# --- v7.3, written by hand as MATLAB does it ------------------------------------------------------
+# --- v7.3, written with h5py as MATLAB does ------------------------------------------------------
 
 
 class Hdf:

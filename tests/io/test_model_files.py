@@ -1,7 +1,8 @@
-"""Models in files: everything comes back, nothing is unpickled, and damage is said to be damage."""
+"""Saved models: a round trip keeps everything, nothing is unpickled, damage is reported."""
 
 import json
 import zipfile
+from dataclasses import make_dataclass
 from io import StringIO
 
 import numpy as np
@@ -13,12 +14,13 @@ from sklearn.metrics.pairwise import laplacian_kernel
 
 import mkclust
 from _support.fits import fit
-from mkclust import METHODS, MKCDNM, MultiView
+from mkclust import METHODS, MKCDNM, MultiView, write_report
 from mkclust.cli.results import as_dict
 from mkclust.cli.summary import summary
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import Limits
+from mkclust.io.archive import read_archive, storable, write_archive
 
 pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
 
@@ -39,7 +41,7 @@ def members(path):
 
 
 def rewritten(path, change):
-    """The same file with its document changed."""
+    """Change the document of the file in place."""
     arrays = members(path)
     document = json.loads(bytes(arrays.pop("document")))
     change(document)
@@ -49,14 +51,14 @@ def rewritten(path, change):
 
 
 def first_map(document):
-    return document["fitted"]["_projection"]["Projection"]["maps"]["tuple"][0]["ViewMap"]
+    return document["fitted"]["_extension"]["KernelExtension"]["maps"]["tuple"][0]["KernelView"]
 
 
-# ---------------------------------------------------------------- what comes back
+# ---------------------------------------------------------------- round trips
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_comes_back_as_it_was(name, views, tmp_path):
+def test_round_trip_of_every_method(name, views, tmp_path):
     model = METHODS[name](3, random_state=0).fit(views)
     again = mkclust.load(model.save(tmp_path / "model.npz"))
     assert type(again) is type(model)
@@ -90,7 +92,7 @@ def test_a_loaded_model_predicts_the_same_bits(settings, views, tmp_path):
     np.testing.assert_array_equal(again.predict(views), model.predict(views))
 
 
-def test_sparse_views_kernels_and_tables_come_back(views, tmp_path):
+def test_round_trip_of_sparse_views_kernels_and_tables(views, tmp_path):
     path = tmp_path / "model.npz"
     sparse = MultiView([sp.csr_array(np.where(view > 0, view, 0)) for view in views.views])
     model = fit(sparse[:40])
@@ -108,7 +110,7 @@ def test_sparse_views_kernels_and_tables_come_back(views, tmp_path):
     np.testing.assert_array_equal(again.predict(table), model.labels_)
 
 
-def test_incomplete_samples_come_back(views, tmp_path):
+def test_round_trip_of_incomplete_samples(views, tmp_path):
     present = np.random.default_rng(0).random((60, 3)) > 0.2
     present[~present.any(axis=1)] = True
     gaps = MultiView(list(views.views), present=present)
@@ -118,15 +120,15 @@ def test_incomplete_samples_come_back(views, tmp_path):
     np.testing.assert_array_equal(again.presence_, present)
 
 
-def test_page_and_tables_are_those_of_the_model_that_was_saved(views, tmp_path):
+def test_report_and_summary_equal_those_of_the_saved_model(views, tmp_path):
     model = fit(views)
     again = mkclust.load(model.save(tmp_path / "model.npz"))
-    pages = [m.report(tmp_path / f"{i}.html", views) for i, m in enumerate((model, again))]
+    pages = [write_report(m, tmp_path / f"{i}.html", views) for i, m in enumerate((model, again))]
     assert pages[0].read_text() == pages[1].read_text()
     shown = []
     for m in (model, again):
         console = Console(width=100, file=StringIO())
-        console.print(summary(m, views, 1.0))
+        console.print(summary(m, views))
         shown.append(console.file.getvalue())
     assert "view1" in shown[0]
     assert shown[0] == shown[1]
@@ -140,7 +142,7 @@ def test_a_loaded_model_can_be_fitted_and_saved_again(views, saved, tmp_path):
     np.testing.assert_array_equal(again.fit(views).labels_, model.labels_)
 
 
-def test_the_file_is_written_whole_or_not_at_all(views, tmp_path):
+def test_the_file_is_written_completely_or_not_at_all(views, tmp_path):
     path = tmp_path / "model.npz"
     fit(views).save(path)
     before = path.read_bytes()
@@ -150,10 +152,10 @@ def test_the_file_is_written_whole_or_not_at_all(views, tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-# ---------------------------------------------------------------- what is refused
+# ---------------------------------------------------------------- refusals
 
 
-def test_what_cannot_be_saved_is_named(views, tmp_path):
+def test_values_that_cannot_be_saved_are_named(views, tmp_path):
     path = tmp_path / "model.npz"
     kernels = {"view1": "linear", "view2": laplacian_kernel, "view3": "linear"}
     with pytest.raises(InputError, match=r"kernel\['view2'\] is the function laplacian_kernel"):
@@ -167,7 +169,7 @@ def test_what_cannot_be_saved_is_named(views, tmp_path):
         MKCDNM(3).save(path)
 
 
-def test_where_a_run_kept_its_passes_is_no_part_of_the_model(views, tmp_path):
+def test_work_folder_and_dask_address_are_not_saved(views, tmp_path):
     model = fit(views, approximation="nystroem", n_components=30, work=tmp_path / "work")
     path = model.save(tmp_path / "model.npz")
     assert mkclust.load(path).work is None
@@ -175,13 +177,46 @@ def test_where_a_run_kept_its_passes_is_no_part_of_the_model(views, tmp_path):
     assert mkclust.load(path).dask is None
 
 
-def test_a_newer_schema_is_refused_with_both_versions(saved):
-    rewritten(saved, lambda document: document.update(schema=2, version="9.9"))
-    with pytest.raises(FileFormatError, match=r"schema 2.*'9.9'.*reads schema 1"):
+@pytest.mark.parametrize("schema", [1, 3])
+def test_another_schema_is_refused_with_both_versions(schema, saved):
+    rewritten(saved, lambda document: document.update(schema=schema, version="9.9"))
+    with pytest.raises(FileFormatError, match=rf"schema {schema}.*'9.9'.*reads schema 2"):
         mkclust.load(saved)
 
 
-def test_other_archives_are_no_models(tmp_path):
+def test_a_subclass_without_a_name_of_its_own_is_not_saved(views, tmp_path):
+    class Changed(METHODS["akkm"]):
+        pass
+
+    with pytest.raises(InputError, match="Changed is none of the methods"):
+        Changed(3, random_state=0).fit(views).save(tmp_path / "model.npz")
+
+
+def test_methods_are_registered_under_their_own_names():
+    assert all(vars(method)["name"] == name for name, method in METHODS.items())
+
+
+def test_storable_classes_are_dataclasses_with_unique_names():
+    with pytest.raises(TypeError, match="not a dataclass"):
+        storable(int)
+    for name in ("array", "Noise"):
+        with pytest.raises(TypeError, match=f"named {name}"):
+            storable(make_dataclass(name, ["value"]))
+
+
+def test_unregistered_dataclasses_are_neither_written_nor_built(tmp_path):
+    odd = make_dataclass("Noise", ["value"])(1)
+    path = tmp_path / "model.npz"
+    with pytest.raises(InputError, match="noise_ is a Noise"):
+        write_archive(path, kind="akkm", parameters={}, fitted={"noise_": odd})
+    write_archive(path, kind="akkm", parameters={"n_clusters": 3}, fitted={"x": np.ones(2)})
+    assert read_archive(path)[:2] == ("akkm", {"n_clusters": 3})
+    rewritten(path, lambda d: d["fitted"].update(x={"Limits": {"max_bytes": 1}}))
+    with pytest.raises(FileFormatError, match="unknown kind of value 'Limits'"):
+        read_archive(path)
+
+
+def test_other_archives_are_refused(tmp_path):
     path = tmp_path / "views.npz"
     np.savez(path, X1=np.ones((4, 2)))
     with pytest.raises(FileFormatError, match="not a saved model"):
@@ -214,13 +249,13 @@ def test_nothing_is_unpickled(saved):
         lambda d: d["fitted"].update(labels_=[1, 2]),
         lambda d: d["fitted"].update(noise_={"Noise": {"null": 1}}),
         lambda d: d["fitted"].update(noise_={"Popen": {"args": "true"}}),
-        lambda d: d["fitted"].update(_projection=None) or d["fitted"].pop("labels_"),
-        lambda d: d["fitted"].update(_projection=3),
+        lambda d: d["fitted"].update(_extension=None) or d["fitted"].pop("labels_"),
+        lambda d: d["fitted"].update(_extension=3),
         lambda d: first_map(d).update(kernel="os.system"),
         lambda d: first_map(d).update(view=None),
         lambda d: first_map(d).update(width=7),
         lambda d: d["parameters"].update(nonsense=1),
-        lambda d: d.update(method="os.system"),
+        lambda d: d.update(kind="os.system"),
         lambda d: d.pop("parameters"),
     ],
 )
@@ -229,7 +264,7 @@ def test_damaged_and_hostile_documents_are_refused(change, saved):
         mkclust.load(rewritten(saved, change))
 
 
-def test_parts_that_do_not_fit_each_other_are_refused(saved):
+def test_parts_of_contradicting_shapes_are_refused(saved):
     arrays = members(saved)
     for name, array in arrays.items():
         if array.shape == (60, 3):  # the embedding, or a map
@@ -239,7 +274,7 @@ def test_parts_that_do_not_fit_each_other_are_refused(saved):
         mkclust.load(saved)
 
 
-def test_sizes_are_checked_before_memory_is_taken(saved, tmp_path):
+def test_sizes_are_checked_before_memory_is_allocated(saved, tmp_path):
     with pytest.raises(FileFormatError, match="over the limit"):
         mkclust.load(saved, limits=Limits(max_bytes=1000))
     bomb = tmp_path / "bomb.npz"
@@ -252,7 +287,7 @@ def test_sizes_are_checked_before_memory_is_taken(saved, tmp_path):
         mkclust.load(bomb)
 
 
-def test_a_file_cut_short_anywhere_is_refused(saved):
+def test_truncated_files_are_refused(saved):
     whole = saved.read_bytes()
     for share in (0.0, 0.1, 0.5, 0.9, 0.999):
         saved.write_bytes(whole[: int(share * len(whole))])
@@ -278,7 +313,7 @@ def test_a_saved_model_predicts_on_the_command_line(run, views, tmp_path):
     settings = ("-k", "3", "--quiet", "--no-report", "--save", "model.npz")
     assert run("cluster", "earlier.npz", *settings)[0] == 0
     code, out, _ = run("predict", "model.npz", "today.npz", "-o", "out")
-    assert (code, "20 samples placed in 3 clusters" in out) == (0, True)
+    assert (code, "20 samples assigned to 3 clusters" in out) == (0, True)
     model = mkclust.load("model.npz")
     written = np.genfromtxt("out/labels.csv", delimiter=",", skip_header=1, dtype=int)
     np.testing.assert_array_equal(written[:, 1], model.predict(views[40:]))
@@ -302,7 +337,7 @@ def test_other_data_are_refused_on_the_command_line(run, views, saved):
         assert complaint in err
 
 
-def test_a_place_that_cannot_be_written_is_noticed_before_the_work(run, views, tmp_path):
+def test_an_unwritable_target_is_reported_before_the_fit(run, views, tmp_path):
     np.savez("views.npz", **dict(zip(views.names, views.views, strict=True)))
     (tmp_path / "file").write_text("")
     code, _, err = run("cluster", "views.npz", "-k", "3", "--save", "file/model.npz")

@@ -1,15 +1,15 @@
-"""Kernels that are given, or made by a function: what is taken and what refused, none changed."""
+"""Kernels that are given or made by a user's function, and the input that is refused."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from _support.banks import bank, centred_and_normalised, every_kernel, random_kernel
+from _support.banks import bank, centered_and_normalized, every_kernel, random_kernel
 from _support.fits import table
+from mkclust import MKCDNM
 from mkclust.data.views import MultiView
 from mkclust.exceptions import InputError
-from mkclust.graphs.dense import neighbour_graph
-from mkclust.kernels.bank import KernelBank, KernelRecipe, gaussian
+from mkclust.kernels import GaussianKernel, KernelBank, KernelRecipe, KNNKernel
 
 
 @pytest.mark.parametrize("center", [True, False])
@@ -26,7 +26,7 @@ def test_given_kernels_are_copied_not_changed(center, normalize):
 
 
 def test_what_a_callable_returns_is_not_changed():
-    """It may be kept for the next fit, read-only, or the view itself."""
+    """The matrix may be read-only, used again by the caller, or the view itself."""
     X, K = table(30, 12), random_kernel()
     before = K.copy()
     bank([X], lambda view: K)[0]
@@ -52,7 +52,7 @@ def test_views_are_not_changed(name):
 
 def test_a_callable_gives_what_the_recipe_of_that_name_gives():
     X = table()
-    np.testing.assert_allclose(bank([X], gaussian)[0], bank([X])[0], atol=1e-12)
+    np.testing.assert_allclose(bank([X], GaussianKernel().matrix)[0], bank([X])[0], atol=1e-12)
 
 
 def test_kernels_by_name_position_and_slice():
@@ -81,6 +81,9 @@ def test_kernels_by_name_position_and_slice():
         ({"view1": "linear"}, "view2"),
         ({"view1": "linear", "view2": "knn", "veiw3": "knn"}, "veiw3"),
         (["linear", "nonsense"], "nonsense"),
+        ("auto", r"'auto' is not a kernel.*GraphFusion.*graph-fusion"),
+        (["gaussian", "auto"], "GraphFusion"),
+        ({"view1": "linear", 3: "knn"}, "linear|3"),
     ],
 )
 def test_an_unknown_or_missing_kernel_is_named(kernel, message):
@@ -102,21 +105,42 @@ def test_an_unknown_or_missing_kernel_is_named(kernel, message):
         (lambda X: np.ones((40, 40)), "constant"),
     ],
 )
-def test_a_callable_that_returns_nonsense_is_told_so(returned, message):
+def test_a_callable_that_returns_no_kernel_is_refused(returned, message):
     with pytest.raises(InputError, match=message) as caught:
         bank({"speech": table()}, returned)[0]
     assert "speech" in str(caught.value)
 
 
-def test_parameters_that_do_not_fit_are_told_so():
+def test_parameters_that_do_not_fit_are_refused():
     for kernel, params in (("linear", {"gamma": 1}), ("rbf", {"gamma": -1})):
         recipe = KernelRecipe(kernel, params)
         with pytest.raises(InputError, match="gamma"):
             KernelBank(MultiView([table()]), recipe)[0]
+    for kernel, params in (("gaussian", {"gama": 1}), ("knn", {1: 2}), ("rbf", {"gamma": "a"})):
+        with pytest.raises(InputError, match="do not fit"):
+            KernelBank(MultiView([table()]), KernelRecipe(kernel, params))[0]
+    with pytest.raises(InputError, match=r"metric must be one of.*cosine.*'nonsense'"):
+        KernelBank(MultiView([table()]), KernelRecipe("knn", {"metric": "nonsense"}))[0]
+
+
+@pytest.mark.parametrize("params", [5, "gamma=1", ["gamma"], [("gamma", 1)], {"gamma"}, None])
+def test_parameters_that_are_not_a_mapping_are_refused(params):
+    with pytest.raises(InputError, match=r"kernel_params must be a dict.*got"):
+        KernelRecipe("rbf", params)
+    if params is not None:  # the default of an estimator
+        with pytest.raises(InputError, match="kernel_params must be a dict"):
+            MKCDNM(2, kernel="rbf", kernel_params=params).fit([table(), table()])
+
+
+def test_parameters_are_copied():
+    params = {"gamma": 1.0}
+    recipe = KernelRecipe("rbf", params)
+    params["gamma"] = 2.0
+    assert recipe.params == {"gamma": 1.0}
 
 
 @pytest.mark.parametrize(
-    "params", [{"coef0": -5.0}, {"degree": 2.5}, {"degree": 0}, {"gamma": -1.0}]
+    "params", [{"coef0": -5.0}, {"degree": 2.5}, {"degree": 0}, {"gamma": -1.0}, {"gamma": 0.0}]
 )
 def test_a_polynomial_that_is_no_kernel_is_refused(params):
     """Such a matrix has negative eigenvalues: it must not pass as positive semi-definite."""
@@ -125,15 +149,15 @@ def test_a_polynomial_that_is_no_kernel_is_refused(params):
 
 
 @pytest.mark.parametrize("n_neighbors", [0, -1, 2.5, "a"])
-def test_numbers_of_neighbours_are_checked(n_neighbors):
+def test_numbers_of_neighbors_are_checked(n_neighbors):
     for name in ("knn", "self-tuning"):
-        with pytest.raises(InputError, match="neighbours"):
+        with pytest.raises(InputError, match="n_neighbors"):
             KernelBank(MultiView([table()]), KernelRecipe(name, {"n_neighbors": n_neighbors}))[0]
 
 
-def test_more_neighbours_than_samples_are_all_samples():
+def test_more_neighbors_than_samples_are_all_samples():
     X = table(6, 2)
-    np.testing.assert_allclose(neighbour_graph(X, 50), neighbour_graph(X, 5))
+    np.testing.assert_allclose(KNNKernel(50).matrix(X), KNNKernel(5).matrix(X))
 
 
 @every_kernel
@@ -144,7 +168,7 @@ def test_a_constant_view_is_refused_by_name(name, form):
         bank(views, {"good": "linear", "flat": name} if name != "rbf" else name)[1]
 
 
-def test_a_zero_kernel_is_refused_even_uncentred():
+def test_a_zero_kernel_is_refused_even_uncentered():
     zero = np.zeros((10, 10))
     for normalize in (True, False):
         with pytest.raises(InputError, match="view1"):
@@ -171,7 +195,7 @@ def test_single_precision_kernels_are_judged_by_their_own_rounding():
     correlations = np.corrcoef(X, dtype=np.float32)
     for K in (X @ X.T, correlations):
         assert K.dtype == np.float32
-        expected = centred_and_normalised(K.astype(float))
+        expected = centered_and_normalized(K.astype(float))
         found = bank([K], "precomputed", kernels=True)[0]
         assert found.dtype == np.float64
         np.testing.assert_allclose(found, expected, atol=1e-4)
@@ -199,13 +223,61 @@ def test_an_indefinite_kernel_is_refused_shifted_or_used_as_asked():
 
 
 def test_a_graph_with_an_empty_diagonal_can_be_shifted():
-    """A ring of twelve: every row sums to two, the diagonal is zero, the kernel not constant."""
+    """A ring of twelve: every row sums to two, and the diagonal is zero."""
     ring = np.roll(np.eye(12), 1, axis=0)
     ring = ring + ring.T
     with pytest.raises(InputError, match="indefinite"):
         bank([ring], "precomputed", kernels=True)[0]
     shifted = bank([ring], "precomputed", kernels=True, indefinite="shift")[0]
     assert np.linalg.eigvalsh(shifted)[0] > -1e-12
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("indefinite", ["raise", "ignore"])
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_distance_matrix_is_refused_as_such(center, normalize, indefinite, power):
+    X = table(30, 3)
+    D = np.sqrt(((X[:, None] - X[None]) ** 2).sum(-1)) ** power
+    settings = {"center": center, "normalize": normalize, "indefinite": indefinite}
+    for given in (D, D.astype(np.float32), sp.csr_array(D)):
+        with pytest.raises(
+            InputError, match=r"'view1'.*diagonal is zero.*distance matrix"
+        ) as found:
+            bank([given], "precomputed", kernels=True, **settings)[0]
+        assert "constant" not in str(found.value)
+
+
+def test_an_affinity_without_self_similarity_is_refused_as_such():
+    A = GaussianKernel().matrix(table(30, 3))
+    np.fill_diagonal(A, 0.0)
+    message = r"diagonal is zero.*affinity without self-similarity"
+    with pytest.raises(InputError, match=message):
+        bank([A], "precomputed", kernels=True)[0]
+    with pytest.raises(InputError, match=message):
+        bank([table(30, 3)], lambda X: A)[0]
+    with pytest.raises(InputError, match=message):
+        bank([A], "precomputed", kernels=True, indefinite="ignore", center=False)[0]
+    ring = np.roll(np.eye(12), 1, axis=0) + np.roll(np.eye(12), -1, axis=0)
+    with pytest.raises(InputError, match=message):
+        bank([ring], "precomputed", kernels=True, indefinite="ignore")[0]
+
+
+def test_a_distance_matrix_with_a_small_diagonal_is_not_called_constant():
+    X = table(30, 3)
+    D = ((X[:, None] - X[None]) ** 2).sum(-1) + 1e-3 * np.eye(30)
+    with pytest.raises(InputError, match="no sample has a positive similarity to itself after"):
+        bank([D], "precomputed", kernels=True, indefinite="ignore")[0]
+    with pytest.raises(InputError, match="similarity to itself, the largest is -1"):
+        bank([-np.eye(4)], "precomputed", kernels=True, indefinite="ignore", center=False)[0]
+
+
+def test_a_constant_kernel_is_still_called_constant():
+    for value in (1.0, 1e-30, 7e40):
+        noisy = value * (1 + 1e-16 * np.random.default_rng(0).standard_normal((30, 30)))
+        for K in (np.full((30, 30), value), (noisy + noisy.T) / 2):
+            with pytest.raises(InputError, match="'view1' is constant"):
+                bank([K], "precomputed", kernels=True)[0]
 
 
 def test_negative_eigenvalues_within_rounding_pass():

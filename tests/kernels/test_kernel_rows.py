@@ -9,7 +9,7 @@ from mkclust import MultiView, metrics
 from mkclust.chunked.rows import Rows
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
-from mkclust.kernels.bank import KERNELS
+from mkclust.kernels import GaussianKernel
 from mkclust.out_of_sample.nystroem import embedded
 
 pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
@@ -56,7 +56,7 @@ def test_self_similarities_are_asked_for_only_where_needed(views):
         model.predict(kernels[:2, :5])
     plain = fit(kernels, kernel="precomputed", normalize=False)
     np.testing.assert_array_equal(plain.predict(kernels[:, :5]), plain.labels_[:5])
-    unit = np.stack([KERNELS["gaussian"](view) for view in views.views])
+    unit = np.stack([GaussianKernel().matrix(view) for view in views.views])
     model = fit(unit, kernel="precomputed")
     np.testing.assert_array_equal(model.predict(unit[:, :5]), model.labels_[:5])
     huge = fit(1e150 * unit, kernel="precomputed")
@@ -88,7 +88,7 @@ def test_a_shifted_kernel_has_no_place_for_new_samples():
 
 def test_functions_of_two_arguments_place_new_samples(views):
     model = fit(views[:80], kernel=laplacian_kernel, kernel_params={"gamma": 0.05})
-    rows = np.concatenate(list(embedded(model._projection, Rows(views[:80]), [None] * 3)))
+    rows = np.concatenate(list(embedded(model._extension, Rows(views[:80]), [None] * 3)))
     np.testing.assert_allclose(rows, model.embedding_, atol=1e-8)
     labels = np.concatenate([model.labels_, model.predict(views[80:])])
     assert metrics.accuracy(views.labels, labels) > 0.95

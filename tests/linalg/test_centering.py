@@ -1,32 +1,32 @@
-"""Kernels centred in feature space and scaled to unit diagonal."""
+"""Kernels centered in feature space and scaled to unit diagonal."""
 
 import numpy as np
 
-from _support.banks import centred_and_normalised, random_kernel
+from _support.banks import centered_and_normalized, random_kernel
 
 
-def test_centring_is_the_projection_off_the_constant_vector():
+def test_centering_is_the_projection_off_the_constant_vector():
     K = random_kernel()
     J = np.eye(30) - 1 / 30
-    centred = centred_and_normalised(K.copy(), normalize=False)
-    np.testing.assert_allclose(centred, J @ K @ J, atol=1e-11)
-    np.testing.assert_allclose(centred.sum(axis=0), 0, atol=1e-11)
-    again = centred_and_normalised(centred.copy(), normalize=False)
-    np.testing.assert_allclose(again, centred, atol=1e-11)
+    centered = centered_and_normalized(K.copy(), normalize=False)
+    np.testing.assert_allclose(centered, J @ K @ J, atol=1e-11)
+    np.testing.assert_allclose(centered.sum(axis=0), 0, atol=1e-11)
+    again = centered_and_normalized(centered.copy(), normalize=False)
+    np.testing.assert_allclose(again, centered, atol=1e-11)
 
 
-def test_normalising_gives_cosines_in_feature_space():
+def test_normalizing_gives_cosines_in_feature_space():
     K = random_kernel()
     scale = 1 / np.sqrt(np.diagonal(K))
-    found = centred_and_normalised(K.copy(), center=False)
+    found = centered_and_normalized(K.copy(), center=False)
     np.testing.assert_allclose(found, scale[:, None] * K * scale, atol=1e-10)
 
 
 def test_both_are_done_in_this_order():
     K = random_kernel()
-    centred = centred_and_normalised(K.copy(), normalize=False)
-    expected = centred_and_normalised(centred, center=False)
-    both = centred_and_normalised(K.copy())
+    centered = centered_and_normalized(K.copy(), normalize=False)
+    expected = centered_and_normalized(centered, center=False)
+    both = centered_and_normalized(K.copy())
     np.testing.assert_allclose(both, expected, atol=1e-10)
     np.testing.assert_array_equal(np.diagonal(both), 1)
     np.testing.assert_array_equal(both, both.T)
@@ -34,14 +34,14 @@ def test_both_are_done_in_this_order():
 
 def test_neither_leaves_the_kernel_alone():
     K = random_kernel()
-    np.testing.assert_array_equal(centred_and_normalised(K.copy(), False, False), K)
+    np.testing.assert_array_equal(centered_and_normalized(K.copy(), False, False), K)
 
 
 def test_a_sample_without_similarity_gives_no_nan():
-    """One sample in the middle of the others: nothing is left of it after centring."""
+    """One sample in the middle of the others: nothing is left of it after centering."""
     X = np.array([[1.0], [-1.0], [0.0], [2.0], [-2.0]])
-    K = centred_and_normalised(X @ X.T)
+    K = centered_and_normalized(X @ X.T)
     assert np.isfinite(K).all()
     np.testing.assert_allclose(K[2, [0, 1, 3, 4]], 0)
-    K = centred_and_normalised(np.diag([1.0, 0, 1]), center=False)
+    K = centered_and_normalized(np.diag([1.0, 0, 1]), center=False)
     assert np.isfinite(K).all()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from _support.planted import orthonormal, projector
-from mkclust.linalg.spectrum import Spectra, leading, top_eigenpairs, with_fixed_signs
+from mkclust.agreement.subspaces import KernelSubspaces
+from mkclust.linalg.spectrum import leading, top_eigenpairs, with_fixed_signs
 
 LARGE = 901  # beyond the size at which a full decomposition is the obvious choice
 
@@ -97,7 +98,7 @@ def test_negative_eigenvalues_are_not_directions(n):
 def test_growing_keeps_what_was_found(n):
     values = 0.97 ** np.arange(n)
     kernel = kernel_of(values)
-    spectra = Spectra([kernel, kernel], ["a", "b"])
+    spectra = KernelSubspaces([kernel, kernel], ["a", "b"])
     spectra.grow(6)
     before = spectra[0]
     assert [spectra[p].size for p in range(2)] == [6, 6]
@@ -120,7 +121,7 @@ def test_a_kernel_is_asked_for_only_when_more_is_needed():
 
     low_rank = np.diag([3.0, 2.0, 1.0] + [0.0] * 27)
     kernels = Counting([low_rank])
-    spectra = Spectra(kernels, ["a"])
+    spectra = KernelSubspaces(kernels, ["a"])
     spectra.grow(4)
     assert spectra[0].complete
     assert spectra.horizon is None
@@ -166,52 +167,50 @@ def test_signs_are_fixed_by_the_largest_entry():
 def test_rough_directions_show_the_overlap_and_cost_nothing_later():
     """They come from the space that the true ones come from, and agree to a few percent."""
     kernels = [kernel_of(0.97 ** np.arange(LARGE)), kernel_of(0.95 ** np.arange(LARGE))[::-1, ::-1]]
-    spectra = Spectra(kernels, ["a", "b"])
-    A, B = spectra.rough(20)
+    spectra = KernelSubspaces(kernels, ["a", "b"])
+    A, B = spectra.sketch(20)
     spectra.grow(20)
     V, W = spectra[0].vectors, spectra[1].vectors
     assert A.dtype == np.float32
     assert np.sum((A.T @ B) ** 2) == pytest.approx(np.sum((V.T @ W) ** 2), rel=0.05)
-    fresh = Spectra(kernels, ["a", "b"])
+    fresh = KernelSubspaces(kernels, ["a", "b"])
     fresh.grow(20)
     np.testing.assert_array_equal(fresh[0].vectors, V)
 
 
 def test_no_rough_directions_where_the_true_ones_are_as_cheap():
     kernel = kernel_of(0.9 ** np.arange(60))
-    assert Spectra([kernel], ["a"]).rough(5) is None
+    assert KernelSubspaces([kernel], ["a"]).sketch(5) is None
 
 
 def test_kernels_built_anew_are_built_less_often_for_rough_directions():
     class Bank(list):
-        asked, kept = 0, False
+        asked = 0
 
         def __getitem__(self, position):
             self.asked += 1
             return super().__getitem__(position)
 
     kernels = Bank([kernel_of(0.97 ** np.arange(LARGE))])
-    spectra = Spectra(kernels, ["a"])
+    spectra = KernelSubspaces(kernels, ["a"], kept=False)
     for size in (6, 12, 24):
         before = kernels.asked
-        spectra.rough(size)
+        spectra.sketch(size)
     assert kernels.asked - before <= 1  # its length alone
 
 
 def test_where_kernels_are_not_kept_a_space_is_smaller_once_it_has_been_used():
     """And what it finds next is right all the same."""
 
-    class Bank(list):
-        kept = False
-
     values = 0.97 ** np.arange(LARGE)
     kernel = kernel_of(values)
-    spectra, roomy = Spectra(Bank([kernel]), ["a"]), Spectra([kernel], ["a"])
+    spectra = KernelSubspaces([kernel], ["a"], kept=False)
+    roomy = KernelSubspaces([kernel], ["a"])
     for size in (10, 25):
         spectra.grow(size)
         roomy.grow(size)
         check(spectra[0], kernel, values[:size])
-        assert spectra._spaces["a"]._known < 0.7 * roomy._spaces["a"]._known
+        assert spectra._states[0].space._known < 0.7 * roomy._states[0].space._known
 
 
 @pytest.mark.parametrize("size", [60, 300])

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mkclust import MKCDNM, MultiView, cluster, datasets, load, metrics
+from mkclust import MultiView, cluster, datasets, load, metrics
 from mkclust.exceptions import InputError
-from mkclust.kernels import approximation
-from mkclust.out_of_sample.neighbors import neighbour_weights
+from mkclust.out_of_sample.neighbors import neighbor_weights
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,7 @@ class TestNewSamples:
         views, topics = words()
         fitted, new = halves(views)
         model = cluster(views[fitted], 3, random_state=0)
-        assert "tf-idf of square roots" in model.fusion_.families[0]
+        assert "tf-idf Hellinger" in model.metrics_[0]
         assert metrics.accuracy(topics[new], model.predict(views[new])) > 0.95
 
     def test_a_sample_may_lack_views(self, planted):
@@ -76,13 +75,13 @@ class TestNewSamples:
     @pytest.mark.parametrize("angular", [False, True])
     def test_weights_are_shares_of_the_nearest(self, angular):
         D2 = np.random.default_rng(0).uniform(0, 1.9, (8, 40))
-        weights = neighbour_weights(D2, 5, angular).toarray()
+        weights = neighbor_weights(D2, 5, angular).toarray()
         assert weights.sum(axis=1) == pytest.approx(np.ones(8))
         assert (np.count_nonzero(weights, axis=1) <= 10).all()
         assert np.array_equal(weights.argmax(axis=1), D2.argmin(axis=1))
 
     def test_at_right_angles_to_everything_nobody_is_near(self):
-        assert neighbour_weights(np.full((1, 9), 2.0), 3, True).toarray().max() == 0
+        assert neighbor_weights(np.full((1, 9), 2.0), 3, True).toarray().max() == 0
 
 
 class TestQuestions:
@@ -98,44 +97,40 @@ class TestQuestions:
         setattr(model, what, value)
         assert not model.verify(planted).holds
 
-    def test_halves_agree_on_planted_clusters(self, planted):
-        model = cluster(planted, 3, random_state=0)
-        assert model.stability(planted, n_splits=3).agreement > 0.95
-
-    def test_a_view_left_out_is_the_answer_without_it(self, planted):
-        model = cluster(planted, 3, random_state=0)
-        found = model.view_influence(planted).without[0]
-        fresh = cluster(planted.select(planted.names[1:]), 3, random_state=0)
-        assert np.array_equal(found.labels, fresh.labels_)
-
     def test_saved_and_loaded_it_is_the_same(self, planted, tmp_path):
         fitted, new = halves(planted)
         model = cluster(planted[fitted], 3, random_state=0)
         again = load(model.save(tmp_path / "model.npz"))
         assert np.array_equal(again.predict(planted[new]), model.predict(planted[new]))
-        assert again.fusion_.in_words() == model.fusion_.in_words()
+        assert again.describe() == model.describe()
 
 
-class TestRoute:
-    def test_too_many_rows_for_graphs_take_landmarks_and_say_so(self, planted, monkeypatch):
-        monkeypatch.setattr(approximation, "GRAPHS_UP_TO", 200)
-        model = cluster(planted, 3, random_state=0)
-        assert model.approximation_ == "nystroem" and not hasattr(model, "fusion_")
-        assert "Gaussian kernels approximated by" in model.notes_[0]
-        assert metrics.accuracy(planted.labels, model.labels_) > 0.97
+class TestInput:
+    def test_graphs_that_would_not_fit_in_memory_are_refused_before_the_work(
+        self, planted, monkeypatch
+    ):
+        monkeypatch.setattr("mkclust.graph_fusion.estimator.physical_memory", lambda: 1e6)
+        with pytest.raises(InputError, match=r"300 samples in 3 views needs about .* GiB"):
+            cluster(planted, 3, random_state=0)
 
-    def test_a_fit_of_the_other_kind_leaves_nothing_behind(self, planted):
-        model = MKCDNM(3, kernel="auto", random_state=0).fit(planted)
-        model.set_params(kernel="gaussian").fit(planted)
-        assert not hasattr(model, "fusion_") and not hasattr(model, "weights_")
-        assert model.embedding_.shape == (300, 3)
+    def test_wide_sparse_views_are_counted_as_sparse(self, monkeypatch):
+        monkeypatch.setattr("mkclust.graph_fusion.estimator.physical_memory", lambda: 1e9)
+        rng = np.random.default_rng(0)
+        topics = np.repeat([0, 1], 150)
+        wide = []
+        for _ in range(2):
+            words = topics[:, None] * 500_000 + rng.integers(0, 40, (300, 30))
+            rows = np.repeat(np.arange(300), 30)
+            counts = sp.coo_array((np.ones(9000), (rows, words.ravel())), shape=(300, 2**20))
+            wide.append(sp.csr_array(counts))
+        model = cluster(wide, 2, random_state=0)
+        assert metrics.accuracy(topics, model.labels_) == 1.0
 
     def test_parameters_it_does_not_have_are_named(self, planted):
-        with pytest.raises(InputError, match="has no parameter 'gamma'"):
-            cluster(planted, 3, kernel_params={"gamma": 1.0})
+        with pytest.raises(InputError, match="'gamma' is no parameter of graph-fusion"):
+            cluster(planted, 3, parameters={"gamma": 1.0})
 
-    def test_other_methods_take_the_same_graphs_as_kernels(self, planted):
-        from mkclust.baselines import AKKM
-
-        model = AKKM(3, kernel="auto", random_state=0).fit(planted)
-        assert metrics.accuracy(planted.labels, model.labels_) > 0.97
+    @pytest.mark.parametrize("wrong", [0, 2.5, True, "many"])
+    def test_neighbors_must_be_a_whole_number(self, planted, wrong):
+        with pytest.raises(InputError, match="n_neighbors must be a whole number from 1 on"):
+            cluster(planted, 3, parameters={"n_neighbors": wrong})

@@ -9,22 +9,21 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import laplacian_kernel
 
-from _support.banks import centred_and_normalised
+from _support.banks import centered_and_normalized
 from _support.fits import fit
 from _support.paths import ROOT
 from mkclust import METHODS, MKCDNM, MultiView, metrics, read
-from mkclust.agreement.cache import sharing
+from mkclust.agreement.cache import shared_views
 from mkclust.chunked.rows import Rows
 from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InputError, MkclustWarning
-from mkclust.kernels.bank import KERNELS
-from mkclust.kernels.cross import GRAPH_WEIGHTS, KERNEL_ROWS
-from mkclust.linalg.centering import centring
+from mkclust.kernels import FUNCTION_KERNELS, GRAPH_KERNELS, KERNELS
+from mkclust.linalg.centering import centering_of
 from mkclust.out_of_sample.nystroem import embedded
 
 pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
 every_kernel = pytest.mark.parametrize("kernel", list(KERNELS))
-every_centring = pytest.mark.parametrize("center", [True, False])
+every_centering = pytest.mark.parametrize("center", [True, False])
 every_scale = pytest.mark.parametrize("normalize", [True, False])
 
 
@@ -41,7 +40,7 @@ def digits():
 def by_the_map_alone(model, views):
     """Rows of the embedding without recognising the fitted samples among the new ones."""
     rows = Rows(views)
-    return np.concatenate(list(embedded(model._projection, rows, [None] * len(rows.names))))
+    return np.concatenate(list(embedded(model._extension, rows, [None] * len(rows.names))))
 
 
 def in_halves(views, seed):
@@ -56,7 +55,7 @@ def in_halves(views, seed):
     ("kernel", "scale"),
     [
         (kernel, scale)
-        for kernel in KERNEL_ROWS
+        for kernel in FUNCTION_KERNELS
         for scale in (1.0, 1e-8, 1e120)
         if kernel != "polynomial" or scale <= 1  # which overflows when fitted
     ],
@@ -65,29 +64,29 @@ def in_halves(views, seed):
 def test_rows_of_fitted_samples_are_those_of_the_kernel(kernel, sparse, scale):
     X = scale * np.random.default_rng(0).random((30, 6)) * (np.arange(6) < 5)
     fitted = sp.csr_array(X) if sparse else X
-    K = KERNELS[kernel](fitted)
+    K = KERNELS[kernel]().matrix(fitted)
     for new in (X, sp.csr_array(X)):
-        rows, own = KERNEL_ROWS[kernel](fitted)(new[10:20])
+        rows, own = FUNCTION_KERNELS[kernel]().rows(fitted)(new[10:20])
         np.testing.assert_allclose(rows, K[10:20], rtol=1e-12, atol=1e-12 * np.abs(K).max())
         np.testing.assert_allclose(own, np.diagonal(K)[10:20], rtol=1e-12)
 
 
-@every_centring
+@every_centering
 @every_scale
-def test_rows_are_centred_and_normalised_as_the_kernel_was(center, normalize):
+def test_rows_are_centered_and_normalized_as_the_kernel_was(center, normalize):
     X = np.random.default_rng(0).standard_normal((40, 5)) + 3
     K = X @ X.T
-    done = centring(K, center, normalize)
-    expected = centred_and_normalised(K.copy(), center, normalize)
+    done = centering_of(K, center, normalize)
+    expected = centered_and_normalized(K.copy(), center, normalize)
     found = done.rows(K[5:9].copy(), np.diagonal(K)[5:9])
     np.testing.assert_allclose(found, expected[5:9], atol=1e-11)
 
 
-@pytest.mark.parametrize("kernel", list(GRAPH_WEIGHTS))
+@pytest.mark.parametrize("kernel", list(GRAPH_KERNELS))
 def test_weights_in_a_graph_are_those_of_the_nearest_samples(kernel):
     X = np.random.default_rng(0).standard_normal((50, 4))
     new = np.random.default_rng(1).standard_normal((7, 4))
-    W = GRAPH_WEIGHTS[kernel](X, n_neighbors=6)(new)
+    W = GRAPH_KERNELS[kernel](n_neighbors=6).weights(X)(new)
     W = W.toarray() if sp.issparse(W) else W
     np.testing.assert_allclose(W.sum(axis=1), 1)
     assert ((W > 0).sum(axis=1) == 6).all()
@@ -98,7 +97,7 @@ def test_weights_in_a_graph_are_those_of_the_nearest_samples(kernel):
 
 
 @every_kernel
-@every_centring
+@every_centering
 @every_scale
 def test_a_fitted_sample_gets_its_own_row_and_label(kernel, center, normalize, digits):
     model = fit(digits, 10, kernel=kernel, center=center, normalize=normalize)
@@ -108,8 +107,8 @@ def test_a_fitted_sample_gets_its_own_row_and_label(kernel, center, normalize, d
     np.testing.assert_array_equal(model.predict(digits[some]), model.labels_[some])
 
 
-@pytest.mark.parametrize("kernel", list(KERNEL_ROWS))
-@every_centring
+@pytest.mark.parametrize("kernel", list(FUNCTION_KERNELS))
+@every_centering
 @every_scale
 def test_the_map_itself_gives_fitted_rows_back(kernel, center, normalize, views):
     model = fit(views, kernel=kernel, center=center, normalize=normalize)
@@ -229,7 +228,7 @@ def test_a_model_of_incomplete_samples_places_them_and_others(views):
 def test_fits_that_share_their_spectra_place_samples_alike(views):
     fitted = views[:80]
     expected = [fit(fitted, k).transform(views) for k in (3, 4)]
-    with sharing():
+    with shared_views():
         found = [fit(fitted, k).transform(views) for k in (3, 4)]
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
@@ -307,7 +306,9 @@ def test_a_model_must_be_fitted_first(views):
             call(views)
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name != "mkc-dnm"])
+@pytest.mark.parametrize(
+    "name", [name for name in METHODS if name not in ("graph-fusion", "mkc-dnm")]
+)
 def test_the_compared_methods_say_that_they_cannot(name):
     model = METHODS[name](3)
     assert not hasattr(model, "predict")

@@ -1,11 +1,11 @@
-"""The report of the demo in headless Chromium: what a reader sees, points at and presses."""
+"""The report in headless Chromium: charts, hovering, selecting, layouts, themes, widths."""
 
 import json
 import shutil
 
 import pytest
 
-from mkclust import MKCDNM, choose_k, datasets
+from mkclust import GraphFusion, choose_k, datasets, stability, view_influence, write_report
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
@@ -29,11 +29,8 @@ LIGHT = "return getComputedStyle(document.body).backgroundColor"
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     views = datasets.load_mfeat()
-    return (
-        MKCDNM(10, random_state=0)
-        .fit(views)
-        .report(tmp_path_factory.mktemp("demo") / "report.html", views)
-    )
+    model = GraphFusion(10, random_state=0).fit(views)
+    return write_report(model, tmp_path_factory.mktemp("demo") / "report.html", views)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +47,7 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def browser(chromium, report):
-    """The page, freshly opened; at the end, that nothing was complained about or asked for."""
+    """Open the page; at the end, check that nothing was logged and nothing was loaded."""
     chromium.get("about:blank")
     chromium.get_log("performance")
     chromium.get(report.as_uri())
@@ -110,27 +107,28 @@ def test_every_chart_is_drawn(browser):
           || chart.querySelectorAll("svg path").length > 5);
         """
     )
-    assert len(drawn) == 4 + 6 + 7 + 7 and all(drawn)
+    assert len(drawn) == 4 + 7 + 7 + 7 and all(drawn)
 
 
 def test_answers_to_the_next_questions_are_drawn(chromium, tmp_path):
     views = datasets.make_views(90, 3, 2, noise=0.8, n_noise_views=1, random_state=0)
-    model = MKCDNM(3, random_state=0).fit(views)
+    model = GraphFusion(3, random_state=0).fit(views)
     answers = [
-        choose_k(views, (2, 4), n_splits=1),
-        model.stability(views, n_splits=1),
-        model.view_influence(views),
+        choose_k(model, views, (2, 4)),
+        stability(model, views, n_splits=2),
+        view_influence(model, views),
     ]
-    page = model.report(tmp_path / "answers.html", views, answers=answers)
+    page = write_report(model, tmp_path / "answers.html", views, answers=answers)
     chromium.get("about:blank")
     chromium.get(page.as_uri())
     soon(chromium, "return document.documentElement.dataset.ready === 'true'")
-    drawn = """
-        return ["choice", "stability"].map((name) =>
-          document.querySelectorAll(`#chart-${name} svg path`).length);
-        """
-    assert min(chromium.execute_script(drawn)) > 8
-    first = chromium.find_element("css selector", "h1 .lone")
+    drawn = "return document.querySelectorAll('#chart-choice svg path').length"
+    assert chromium.execute_script(drawn) > 8
+    bars = (
+        "return [...document.querySelectorAll('#stability .bar-cell i')].map((i) => i.clientWidth)"
+    )
+    assert min(chromium.execute_script(bars)) > 20
+    first = chromium.find_element("css selector", "h1 .unrelated-views")
     assert first.text == "noise1 agrees with no other view beyond chance."
     alarm = chromium.execute_script(
         "return getComputedStyle(arguments[0]).color !== getComputedStyle(document.body).color",
@@ -218,6 +216,19 @@ def test_the_readers_preference_for_dark_is_followed(browser):
     soon(browser, "return document.documentElement.dataset.theme === 'dark'")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     soon(browser, "return document.documentElement.dataset.theme === 'light'")
+
+
+def test_the_names_of_the_views_are_not_cut(browser):
+    texts = "document.querySelectorAll('#chart-agreement svg text')"
+    shown = browser.execute_script(f"return [...{texts}].map((text) => text.textContent)")
+    assert all(f"{rank}. {name}" in shown for rank, name in ((1, "pix"), (6, "mor")))
+
+
+def test_a_table_that_is_cut_shows_a_shadow(browser):
+    shadow = browser.execute_script(
+        "return getComputedStyle(document.querySelector('.scroll')).backgroundAttachment"
+    )
+    assert shadow == "local, local, scroll, scroll"
 
 
 def test_a_narrow_screen_has_one_column_and_no_sideways_scrolling(browser):

@@ -1,4 +1,4 @@
-"""The plots return their axes, show what the model says, and the examples run."""
+"""Plots return their axes and show the numbers of the model; the examples run."""
 
 import runpy
 
@@ -11,11 +11,21 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
-from mkclust import AKKM, MKCDNM, datasets, plot  # noqa: E402
+from mkclust import (  # noqa: E402
+    AKKM,
+    MKCDNM,
+    MKKM,
+    GraphFusion,
+    choose_k,
+    datasets,
+    plot,
+    stability,
+)
 from mkclust.exceptions import InputError  # noqa: E402
+from mkclust.inspection import view_noise  # noqa: E402
 
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
-PLOTS = (plot.agreement, plot.noise, plot.blocks, plot.spectrum, plot.embedding, plot.evolution)
+SHARED = (plot.agreement, plot.blocks, plot.spectrum, plot.embedding)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +34,12 @@ def views():
 
 
 @pytest.fixture(scope="module")
-def model(views):
+def fused(views):
+    return GraphFusion(3, random_state=0).fit(views)
+
+
+@pytest.fixture(scope="module")
+def published(views):
     return MKCDNM(3, random_state=0).fit(views)
 
 
@@ -34,36 +49,81 @@ def closed():
     plt.close("all")
 
 
-@pytest.mark.parametrize("draw", PLOTS, ids=lambda draw: draw.__name__)
-def test_a_plot_returns_its_axes(draw, model):
-    made = draw(model)
+def drawn(draw, found):
+    made = draw(found)
     made.figure.canvas.draw()
     assert made.get_title()
     _, given = plt.subplots()
-    assert draw(model, ax=given) is given
+    assert draw(found, ax=given) is given
+    return made
 
 
-def test_the_unrelated_view_is_red(model):
-    for ax in (plot.agreement(model), plot.noise(model)):
-        colours = {label.get_text(): label.get_color() for label in ax.get_yticklabels()}
-        assert [name for name, colour in colours.items() if colour == plot.ALARM] == ["noise1"]
+@pytest.mark.parametrize("draw", SHARED, ids=lambda draw: draw.__name__)
+def test_plots_of_both_estimators(draw, fused, published):
+    drawn(draw, fused)
+    drawn(draw, published)
 
 
-def test_spectrum_marks_the_kept_directions(model):
-    marks = [line for line in plot.spectrum(model).lines if line.get_linestyle() == "None"]
-    assert sorted(int(mark.get_xdata()[0]) for mark in marks) == sorted(model.dimensions_)
+def test_plots_of_one_estimator(fused, published):
+    drawn(plot.weights, fused)
+    drawn(plot.noise, published)
+    drawn(plot.evolution, published)
 
 
-def test_evolution_ends_at_the_dimensions(model, views):
-    ends = [int(line.get_ydata()[-1]) for line in plot.evolution(model).lines]
-    assert sorted(ends) == sorted(model.dimensions_)
+def test_plots_of_answers(fused, views):
+    found = drawn(plot.stability, stability(fused, views, n_splits=2))
+    assert len(found.patches) == 3
+    choice = choose_k(fused, views, (2, 4))
+    curve = drawn(plot.choice, choice).lines[0].get_ydata()
+    np.testing.assert_allclose(curve, [row.modularity for row in choice.table])
+    for draw in (plot.choice, plot.stability):
+        with pytest.raises(InputError, match="takes the result of"):
+            draw(fused)
+
+
+def test_noise_of_any_partition(fused, views):
+    found = view_noise(fused, views)
+    names = [label.get_text() for label in plot.noise(found, names=views.names).get_yticklabels()]
+    assert names == list(views.names)
+    assert drawn(plot.noise, found).get_yticklabels()[0].get_text() == "view1"
+
+
+def test_the_unrelated_view_is_red(fused, published):
+    for ax in (plot.agreement(fused), plot.weights(fused), plot.noise(published)):
+        colors = {label.get_text(): label.get_color() for label in ax.get_yticklabels()}
+        assert [name for name, color in colors.items() if color == plot.ALARM] == ["noise1"]
+
+
+def test_weights_are_drawn_to_scale(fused, views):
+    order = np.argsort([bar.get_width() for bar in plot.weights(fused).patches])
+    assert len(order) == 4 and fused.weights_.max() == pytest.approx(
+        max(bar.get_width() for bar in plot.weights(fused).patches)
+    )
+    assert len(plot.weights(MKKM(3, random_state=0).fit(views)).patches) == 4
+
+
+def test_spectrum_marks_the_kept_eigenvectors(published):
+    marks = [line for line in plot.spectrum(published).lines if line.get_linestyle() == "None"]
+    assert sorted(int(mark.get_xdata()[0]) for mark in marks) == sorted(published.dimensions_)
+
+
+def test_spectrum_of_the_fused_graph(fused):
+    line = plot.spectrum(fused).lines[0]
+    np.testing.assert_allclose(line.get_ydata(), fused.eigenvalues_ / fused.eigenvalues_[0])
+
+
+def test_evolution_ends_at_the_dimensions(published, views):
+    ends = [int(line.get_ydata()[-1]) for line in plot.evolution(published).lines]
+    assert sorted(ends) == sorted(published.dimensions_)
     with pytest.raises(InputError, match="no rounds"):
         plot.evolution(MKCDNM(3, solver="exact", random_state=0).fit(views))
 
 
-def test_a_view_can_be_shown_instead_of_the_consensus(model):
+@pytest.mark.parametrize("kind", ["fused", "published"])
+def test_a_view_can_be_drawn_instead_of_the_embedding(kind, request):
+    model = request.getfixturevalue(kind)
     assert plot.embedding(model, "view2").get_title() == "view2"
-    assert plot.embedding(model, "view2", layout="corners").get_title() == "view2"
+    assert plot.embedding(model, "view2", layout="t-sne").get_title() == "view2"
     sharp = plot.blocks(model).images[0].get_array()
     blurred = plot.blocks(model, "noise1").images[0].get_array()
     own = np.equal.outer(np.sort(model.labels_), np.sort(model.labels_))
@@ -74,12 +134,24 @@ def test_a_view_can_be_shown_instead_of_the_consensus(model):
         plot.embedding(model, layout="magic")
 
 
+def test_absent_samples_are_not_drawn(views):
+    tables = [np.array(view) for view in views.views]
+    tables[1][:30] = np.nan
+    with pytest.warns(UserWarning):
+        model = GraphFusion(3, random_state=0).fit(tables)
+    ax = plot.embedding(model, "view2")
+    points = np.concatenate([marks.get_offsets() for marks in ax.collections])
+    assert np.ma.masked_invalid(points).mask.all(axis=1).sum() == 30
+
+
 def test_other_methods_show_what_they_have(views):
     model = AKKM(3, random_state=0).fit(views)
     assert plot.embedding(model) is not plot.blocks(model)
-    for draw in (plot.agreement, plot.noise, plot.spectrum, plot.evolution):
-        with pytest.raises(InputError, match="MKC-DNM"):
+    for draw in (plot.agreement, plot.noise, plot.evolution):
+        with pytest.raises(InputError, match="AKKM has no"):
             draw(model)
+    with pytest.raises(InputError, match="kept no eigenvectors"):
+        plot.spectrum(model)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -1,4 +1,4 @@
-"""Which views to trust: how much each agrees with the others, and which agree with none."""
+"""The chance level of agreement between views, and the views that do not exceed it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from scipy.special import betaincc
 
 from .overlap import Overlap
 
-MISSED = 0.001  # how often a view unrelated to all others may pass for related to one of them
+MISSED = 0.001  # probability that a view unrelated to all others is taken for related
+DEVIATIONS = 5.0  # standard deviations of chance overlap that agreement must exceed
 
 
 def mean_agreement(agreement: np.ndarray) -> np.ndarray:
@@ -68,7 +69,7 @@ def chance(heads: Sequence[np.ndarray]) -> np.ndarray:
     return found
 
 
-def chance_of_relation(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
+def chance_of_overlap(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
     """The smaller chance of the first k and the first 2k directions, counted twice: (m, m).
 
     Views may share the clusters in another order of importance, and more than k directions of
@@ -100,13 +101,14 @@ def chance_of_agreement(agreement: np.ndarray, n_samples: int | np.ndarray, k: i
     return found
 
 
-def lone_views(chances: np.ndarray) -> list[int]:
+def unrelated_positions(chances: np.ndarray) -> list[int]:
     """Views whose agreement with every other chance explains, by position.
 
     The chances of a view's pairs are counted together, so that a pure-noise view is missed once
     in 1 / `MISSED` times, however many other views there are.
 
-    >>> lone_views(np.array([[np.nan, 1e-9, 0.3], [1e-9, np.nan, 0.5], [0.3, 0.5, np.nan]]))
+    >>> nan = np.nan
+    >>> unrelated_positions(np.array([[nan, 1e-9, 0.3], [1e-9, nan, 0.5], [0.3, 0.5, nan]]))
     [2]
     """
     known = np.sum(~np.isnan(chances), axis=1)
@@ -114,11 +116,11 @@ def lone_views(chances: np.ndarray) -> list[int]:
     return [p for p in range(len(chances)) if known[p] and known[p] * least[p] >= MISSED]
 
 
-def lone_in(overlap: Overlap, k: int, heads: Sequence[np.ndarray] | None = None) -> list[int]:
+def unrelated_in(overlap: Overlap, k: int, heads: Sequence[np.ndarray] | None = None) -> list[int]:
     """Views that agree with no other beyond chance; by permutation where `heads` are at hand."""
     if heads is not None and overlap.common is None:
-        return lone_views(chance_of_relation(heads, k))
-    return lone_views(chance_of_agreement(overlap.agreement(k), overlap.pair_samples, k))
+        return unrelated_positions(chance_of_overlap(heads, k))
+    return unrelated_positions(chance_of_agreement(overlap.agreement(k), overlap.pair_samples, k))
 
 
 def unrelated(model: Any) -> list[int]:

@@ -1,4 +1,4 @@
-r"""Which views say the same: by the edges of their graphs, and by the distances behind them."""
+"""Redundancy of views: by the edges of their graphs and by the distances behind them."""
 
 from __future__ import annotations
 
@@ -7,23 +7,25 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from ..graphs.metrics import Geometry
+from ..graphs.metrics import Metric
 
-SAMPLED = 500  # samples between which distances are compared: 125 000 pairs
+SAMPLED = 500  # samples whose distances are compared: 125 000 pairs
 
 
 def redundancy(
-    graphs: Sequence[sp.csr_array], parts: Sequence[Geometry], held: Sequence[np.ndarray]
+    graphs: Sequence[sp.csr_array], parts: Sequence[Metric], held: Sequence[np.ndarray]
 ) -> np.ndarray:
-    r"""$R_{pq} = \max(\cos^2(S_p, S_q), \mathrm{corr}^2(D_p^2, D_q^2))$: (m, m), 1 for copies.
+    r"""Compute $R_{pq} = \max(\cos^2(S_p, S_q), \mathrm{corr}^2(D_p^2, D_q^2))$, (m, m).
 
-    Edges alone do not recognise a copy with some noise: where samples lie close, a tenth of each
-    column's deviation gives most of them other neighbours, while the correlation of squared
-    distances stays at 0.99. `graphs` are (n, n), `parts` one geometry each of the `held` (n,)
-    samples. O(m^2 nnz) and the distances of 500 samples in each view.
+    R is 1 for copies. Edges alone do not recognize a copy with a little noise: where samples lie
+    close together, noise of a tenth of each column's deviation changes most neighbors, while the
+    correlation of squared distances stays at 0.99. `graphs` are (n, n), `parts` one metric each
+    over the `held` (n,) samples. O(m^2 nnz), and the distances of 500 samples in each view.
 
+    Examples
+    --------
     >>> X = np.random.default_rng(0).standard_normal((50, 3))
-    >>> parts = [Geometry("x", points) for points in (X, X + 0.01, X[::-1])]
+    >>> parts = [Metric("x", points) for points in (X, X + 0.01, X[::-1])]
     >>> graphs = [sp.csr_array(sp.eye_array(50, k=i)) for i in (1, 2, 3)]
     >>> redundancy(graphs, parts, [np.ones(50, dtype=bool)] * 3).round(1)
     array([[1., 1., 0.],
@@ -44,13 +46,13 @@ def _of_edges(graphs: Sequence[sp.csr_array]) -> np.ndarray:
     return found
 
 
-def _of_distances(parts: Sequence[Geometry], held: Sequence[np.ndarray]) -> np.ndarray:
-    """Squared correlations of squared distances between samples that both views have."""
+def _of_distances(parts: Sequence[Metric], held: Sequence[np.ndarray]) -> np.ndarray:
+    """Return squared correlations of squared distances over the samples that both views have."""
     m, known = len(parts), {}
     found = np.eye(m)
 
     def deviations(p: int, rows: np.ndarray) -> np.ndarray:
-        """Distances of view p, less their mean, of unit length."""
+        """Return the distances of view p, centered and scaled to unit length."""
         key = p, rows.tobytes()
         if key not in known:
             D2 = parts[p].distances(np.searchsorted(np.flatnonzero(held[p]), rows))
@@ -68,7 +70,7 @@ def _of_distances(parts: Sequence[Geometry], held: Sequence[np.ndarray]) -> np.n
 
 
 def _spaced(rows: np.ndarray) -> np.ndarray:
-    """At most `SAMPLED` of them, evenly: samples often come sorted by what they are."""
+    """Return at most `SAMPLED` of them, evenly spaced: samples are often sorted by class."""
     if len(rows) <= SAMPLED:
         return rows
     return np.asarray(rows[np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64)])

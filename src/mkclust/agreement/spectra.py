@@ -1,4 +1,4 @@
-"""What a page or a plot shows of a fit that its answer does not contain."""
+"""Eigenvalues and leading eigenvectors of every view, kept for plots and the report."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import Any
 
 import numpy as np
 
+from ..io.archive import storable
 from ..linalg.spectrum import Spectrum
 
 
+@storable
 @dataclass(frozen=True)
-class Evidence:
+class ViewSpectra:
     """Per view: the eigenvalues known, and the first k eigenvectors.
 
-    `values` are arrays (D_p,), descending; `heads` are (n, min(k, D_p)), in single precision,
-    which is enough to draw: 4 n k bytes per view are all that is kept.
+    `values` are arrays (D_p,), descending; `heads` are (n, min(k, D_p)) in single precision,
+    which is enough to draw: 4 n k bytes per view.
     """
 
     values: tuple[np.ndarray, ...]
     heads: tuple[np.ndarray, ...]
 
 
-def evidence(spectra: Sequence[Spectrum], k: int) -> Evidence:
-    """Copies, so that the bases themselves can be let go.
+def view_spectra(spectra: Sequence[Spectrum], k: int) -> ViewSpectra:
+    """Copy what is kept, so that the eigenvectors themselves can be freed.
 
-    >>> kept = evidence([Spectrum(np.eye(3), np.array([3.0, 2.0, 1.0]), True)], 2)
+    >>> kept = view_spectra([Spectrum(np.eye(3), np.array([3.0, 2.0, 1.0]), True)], 2)
     >>> kept.values[0], kept.heads[0].shape
     (array([3., 2., 1.]), (3, 2))
     """
-    every = range(len(spectra))
-    return Evidence(
-        values=tuple(np.array(spectra[p].values) for p in every),
-        heads=tuple(spectra[p].vectors[:, :k].astype(np.float32) for p in every),
+    every = [spectra[p] for p in range(len(spectra))]
+    return ViewSpectra(
+        values=tuple(np.array(spectrum.values) for spectrum in every),
+        heads=tuple(spectrum.vectors[:, :k].astype(np.float32) for spectrum in every),
     )
 
 
-def evidence_of(model: Any) -> Evidence | None:
-    """What a fitted model kept; None for other methods and where kernels were approximated."""
-    if getattr(model, "approximation_", None) is not None:
-        return None
-    kept: Evidence | None = getattr(model, "_evidence", None)
+def view_spectra_of(model: Any) -> ViewSpectra | None:
+    """Return what a fitted model kept; None for methods that keep nothing."""
+    kept: ViewSpectra | None = getattr(model, "_spectra", None)
     return kept

@@ -1,4 +1,4 @@
-r"""Overlap to the weight of each view: what the others confirm, one vote for what is the same."""
+"""View weights: agreement with the other views, shared among redundant ones."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..dual_noise.constraints import DEVIATIONS
+from .chance import DEVIATIONS
 from .overlap import Overlap
 
-TWINS = 0.5  # redundancy from which two views are told to share a vote
-LITTLE = 0.1  # a weight below this share of an equal one is told as "hardly used"
+REDUNDANT = 0.5  # redundancy from which two views are described as sharing their weight
+SMALL = 0.1  # of an equal weight; a smaller weight is described as "hardly used"
 
 
 @dataclass(frozen=True)
 class ViewWeights:
-    """How much each view counts and why: `weights` (m,) sum to 1.
+    """Weights of the views and what they rest on.
 
-    `agreement` (m, m) is chance-corrected: 1 for equal subspaces, about 0 for unrelated ones.
-    `redundancy` (m, m) is 1 for views that say the same, near 0 for different ones.
-    `equal` says that no two views agree beyond chance, so that nothing tells them apart.
+    `weights` (m,) sum to 1. `agreement` (m, m) is chance-corrected: 1 for equal subspaces, about
+    0 for unrelated ones. `redundancy` (m, m) is 1 for copies, near 0 for different views.
+    `equal` is True where no two views agree beyond chance, so that all weigh the same.
     """
 
     weights: np.ndarray
@@ -28,11 +28,11 @@ class ViewWeights:
     redundancy: np.ndarray
     equal: bool
 
-    def in_words(self, names: Sequence[str]) -> tuple[str, ...]:
-        """One sentence per view, and one where agreement could not decide.
+    def describe(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return one sentence per view, and one where agreement could not decide.
 
         >>> one = np.ones((1, 1))
-        >>> ViewWeights(np.ones(1), one, one, True).in_words(["pixels"])
+        >>> ViewWeights(np.ones(1), one, one, True).describe(["pixels"])
         ('pixels: weight 1.00, the only view',)
         """
         m = len(self.weights)
@@ -40,7 +40,7 @@ class ViewWeights:
             return (f"{names[0]}: weight 1.00, the only view",)
         lines = [self._sentence(p, names) for p in range(m)]
         if self.equal:
-            lines.append("no two views agree beyond chance: all count the same")
+            lines.append("no two views agree beyond chance: all have the same weight")
         return tuple(lines)
 
     def _sentence(self, p: int, names: Sequence[str]) -> str:
@@ -50,25 +50,29 @@ class ViewWeights:
             f"{names[p]}: weight {self.weights[p]:.2f}, agrees most with {names[best]} "
             f"({self.agreement[p, best]:.2f} beyond chance)"
         )
-        twins = [name for q, name in enumerate(names) if q != p and self.redundancy[p, q] > TWINS]
-        if twins:
-            text += f", shares its vote with {', '.join(twins)}"
+        copies = [
+            name for q, name in enumerate(names) if q != p and self.redundancy[p, q] > REDUNDANT
+        ]
+        if copies:
+            text += f", shares its weight with {', '.join(copies)}"
         if not self.equal and self.weights[p] == 0:
-            text += ": left out, no other view confirms it"
-        elif self.weights[p] < LITTLE / len(self.weights):
-            text += ": hardly used"
+            text += "; not used, because no other view agrees with it"
+        elif self.weights[p] < SMALL / len(self.weights):
+            text += "; hardly used"
         return text
 
 
 def view_weights(overlap: Overlap, size: int, redundancy: np.ndarray) -> ViewWeights:
-    r"""$w_p \propto s_p \, \overline{A_{pq}}$, the agreement of p with the other views, averaged.
+    r"""Weigh views by $w_p \propto s_p \, \overline{A_{pq}}$, the mean agreement with the others.
 
-    A is the chance-corrected agreement of the first `size` directions. Agreement within five
-    standard deviations of chance counts as none. Views that say the same share a vote:
-    $s_p = 1/\sum_q R_{pq}$, R their `redundancy` (m, m), and confirm each other by $1 - R_{pq}$:
-    all views given several times weigh exactly as once, copies of one view a little more than
-    it. O(m^2 D^2).
+    A is the chance-corrected agreement of the first `size` eigenvectors; agreement within five
+    standard deviations of chance counts as none. Redundant views share their weight:
+    $s_p = 1/\sum_q R_{pq}$ with R their `redundancy` (m, m), and they confirm each other only
+    by $1 - R_{pq}$. All views given several times weigh exactly as once; copies of one view weigh
+    a little more than that view alone. O(m^2 D^2).
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> U, noise = (np.linalg.qr(rng.standard_normal((200, 4)))[0] for _ in range(2))
     >>> B = np.hstack([U, U, noise])
@@ -92,7 +96,7 @@ def view_weights(overlap: Overlap, size: int, redundancy: np.ndarray) -> ViewWei
 
 
 def _agreement(overlap: Overlap, size: int) -> np.ndarray:
-    """Beyond chance, 0 where chance explains everything or nothing can be compared: (m, m)."""
+    """Return agreement beyond chance (m, m); 0 where chance fills the space or rows are few."""
     d = np.minimum(overlap.sizes, size)
     filled = np.outer(d, d) / overlap.pair_samples >= np.minimum.outer(d, d)
     found = np.where(filled | np.isnan(overlap.pair_samples), 0.0, overlap.agreement(size))

@@ -1,4 +1,4 @@
-"""The methods the paper compares with, one file each."""
+"""The ten methods that the paper compares with, one file each."""
 
 from .akkm import AKKM
 from .cagl import CAGL

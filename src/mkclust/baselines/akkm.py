@@ -11,19 +11,20 @@ from .linalg import energy
 
 
 class AKKM(ComparedMethod):
-    r"""Kernel k-means on the average kernel: the baseline every other method has to beat.
+    r"""Average kernel k-means: kernel k-means on the mean of the kernels.
 
     $$\min_H \mathrm{Tr}\big(\bar K(I - HH^T)\big) \quad \text{s.t.} \quad H^TH = I_k, \;
     \bar K = \tfrac1m\sum_pK_p$$
 
-    solved by the k leading eigenvectors of $\bar K$; then k-means on their normalised rows.
+    The solution is the k leading eigenvectors of $\bar K$. k-means on their rows, scaled to unit
+    length, gives the labels.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer.
+        See KernelClusterer.
 
     Attributes
     ----------
@@ -32,12 +33,15 @@ class AKKM(ComparedMethod):
     weights_ : (m,) array, 1/m each
     objective_history_ : (1,) array; n_iter_ is 1, converged_ is True
 
-    Time is one partial eigenproblem of n x n; memory is two n x n matrices, whatever m.
+    Notes
+    -----
+    The time is one partial eigenproblem of size n. The memory is two n x n matrices for any
+    number of views.
 
     References
     ----------
     B. Schölkopf, A. Smola, K.-R. Müller. Nonlinear Component Analysis as a Kernel Eigenvalue
-    Problem. Neural Computation 10(5), 1998, for a single kernel.
+    Problem. Neural Computation 10(5), 1998 (for a single kernel).
 
     Examples
     --------
@@ -49,6 +53,7 @@ class AKKM(ComparedMethod):
     1.0
     """
 
+    name = "akkm"
     title = "AKKM"
     reference = "kernel k-means on the average kernel"
 
@@ -62,7 +67,7 @@ class AKKM(ComparedMethod):
 
 
 def mean_kernel(kernels: KernelBank) -> np.ndarray:
-    r"""$\bar K = \frac1m\sum_pK_p$ (n, n), holding one kernel at a time."""
+    r"""Compute $\bar K = \frac1m\sum_pK_p$ (n, n) with one kernel in memory at a time."""
     total = np.zeros((kernels.n_samples, kernels.n_samples))
     for K in kernels:
         total += K
@@ -71,6 +76,6 @@ def mean_kernel(kernels: KernelBank) -> np.ndarray:
 
 
 def average_partition(K: np.ndarray, k: int) -> tuple[np.ndarray, float]:
-    """The k leading eigenvectors H (n, k) of a kernel and $Tr(K(I - HH^T))$."""
+    """Return the k leading eigenvectors H (n, k) of a kernel, and $Tr(K(I - HH^T))$."""
     H = top_eigenpairs(K, k)[1]
     return H, float(np.trace(K) - energy(K, H))

@@ -1,24 +1,30 @@
-"""What the compared methods share: an objective's trace, a stopping rule, published grids."""
+"""Base class of the compared methods: objective trace, stopping rule, published grids."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
-from ..base import MultiViewClusterer
+from ..base import KernelClusterer
+from ..data.views import MultiView
 from ..exceptions import ConvergenceWarning, InputError, warn
+from ..kernels.bank import KernelBank
 
-POWERS_OF_TWO = tuple(2.0**exponent for exponent in range(-15, 16))  # the grid most papers share
+POWERS_OF_TWO = tuple(2.0**exponent for exponent in range(-15, 16))  # the grid of most papers
 
 
 class Trace:
-    """Objective values of one run and its stopping rule: relative change below `tolerance`.
+    """The objective values of one run, and its stopping rule.
 
-    The test is first made at iteration `after` + 1, counted from 1; `cap` ends the run anyway.
+    The run ends when the relative change of the objective is at most `tolerance`, or at iteration
+    `cap`. The change is first tested at iteration `after` + 1, counted from 1.
 
+    Examples
+    --------
     >>> trace = Trace(tolerance=0.1, after=2, cap=50)
     >>> [trace.ends_with(value) for value in (4.0, 4.0, 4.1)]
     [False, False, True]
@@ -33,61 +39,77 @@ class Trace:
 
     @property
     def iteration(self) -> int:
-        """The number of the iteration under way, counted from 1."""
+        """Number of the current iteration, counted from 1."""
         return len(self.values) + 1
 
     def ends_with(self, value: float) -> bool:
-        """Record one iteration's objective; whether it was the last."""
+        """Record the objective of one iteration; return whether it is the last."""
         due = len(self.values) >= max(self.after, 1)
         settled = due and abs(value - self.values[-1]) <= self.tolerance * abs(value)
         return self.record(value, settled)
 
     def record(self, value: float, settled: bool) -> bool:
-        """As `ends_with`, for a method with its own test of having settled."""
+        """Record an objective like `ends_with`, for a method with its own convergence test."""
         self.values.append(float(value))
         self.converged = bool(settled)
         return self.converged or len(self.values) >= self.cap
 
 
-class ComparedMethod(MultiViewClusterer):
-    """A method of the paper's comparison: fitted, it says how it came to its end.
+class ComparedMethod(KernelClusterer):
+    """Base class of the methods of the paper's comparison.
 
     Attributes
     ----------
     labels_ : (n,) int array
-    objective_history_ : (n_iter_,) array; not of CAGL, which has no one objective
+    objective_history_ : (n_iter_,) array; CAGL has none, because it has no single objective
     n_iter_ : int
-    converged_ : bool, False when it stopped at its cap
+    converged_ : bool, False if the maximal number of iterations was reached
     """
 
     @classmethod
     def published_grid(cls, k: int) -> list[dict[str, Any]]:
-        """The settings its authors tuned it over, for k clusters; one empty one without any."""
+        """Return the settings that the authors tuned over, for k clusters; [{}] for none."""
         return [dict(zip(cls.grid, values, strict=True)) for values in product(*cls.grid.values())]
 
+    def _refit(self, views: MultiView) -> Callable[[Any], Any]:
+        """Return the function that fits a copy of the estimator; all copies share the kernels."""
+        kernels = KernelBank(views, self._recipe(views))
+        return lambda model: model.fit_kernels(kernels)
+
     def __getattr__(self, name: str) -> Any:
-        """Say why there is no `predict`, where Python would only say that there is none."""
+        """Explain in the error message why there is no `predict` or `transform`."""
         if name in ("predict", "transform"):
             raise AttributeError(
-                f"{type(self).__name__} has no {name}: {self.title} says nothing about samples "
-                "that were not fitted; fit again with them, or take MKCDNM"
+                f"{type(self).__name__} has no {name}: {self.title} is not defined for samples "
+                "that were not fitted; fit all samples together, or use GraphFusion or MKCDNM"
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _keep(self, trace: Trace) -> None:
-        """Store the trace; warn when the run ended at its cap."""
+        """Store the trace; warn if the run did not converge."""
         self.objective_history_ = np.array(trace.values)
         self.n_iter_ = len(trace.values)
         self.converged_ = trace.converged
         if not trace.converged:
             warn(
-                f"{self.title} stopped at its cap of {trace.cap} iterations before it settled",
+                f"{self.title} stopped at its cap of {trace.cap} iterations before it converged",
+                ConvergenceWarning,
+            )
+
+    def _keep_labels(self, labels: np.ndarray, k: int, remark: str) -> None:
+        """Store labels that do not come from k-means; warn if they are not k clusters."""
+        self.labels_ = labels
+        found = len(np.unique(labels))
+        if found != k:
+            warn(
+                f"{self.title} found another number of clusters than asked for: {found} instead "
+                f"of {k}; {remark}",
                 ConvergenceWarning,
             )
 
 
 def checked_number(name: str, value: Any, above: bool = False) -> float:
-    """A finite number of at least zero, or above zero, or an InputError."""
+    """Return a finite number of at least zero, or above zero; raise InputError otherwise."""
     number = float(value) if isinstance(value, Real) else np.nan
     if not (number > 0 if above else number >= 0) or number == np.inf:
         least = "above 0" if above else "of at least 0"
@@ -96,7 +118,7 @@ def checked_number(name: str, value: Any, above: bool = False) -> float:
 
 
 def checked_count(name: str, value: Any) -> int:
-    """A whole number of at least one, or an InputError."""
+    """Return a whole number of at least one; raise InputError otherwise."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
     return int(value)

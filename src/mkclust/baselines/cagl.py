@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from ..exceptions import ConvergenceWarning, warn
 from ..kernels.bank import KernelBank
 from ..progress import step
 from .base import ComparedMethod, checked_count, checked_number
@@ -14,59 +16,60 @@ from .graph_learning import (
     components,
     expression_value,
     lowest_eigenpairs,
-    neighbour_weights,
+    neighbor_weights,
     self_expression,
     squared_row_distances,
-    warn_of_components,
 )
 from .linalg import positive_with, psd_part, weighted_sum
 
-RIDGE = 1.0  # beta, the weight of the size of each kernel's code
+RIDGE = 1.0  # beta, the weight of the norm of each code
 CAP = 100
 
 
 class CAGL(ComparedMethod):
-    r"""A graph from each kernel, then one neighbour graph of k components near all of them.
+    r"""Consensus affinity graph learning: a graph per kernel, then one graph of k components.
 
     $$\min_{Z_p} \tfrac12\mathrm{Tr}(K_p - 2K_pZ_p + Z_p^TK_pZ_p) - \alpha\mathrm{Tr}(K_pZ_p)
-      + \tfrac12\|Z_p\|_F^2, \quad Z_p \ge 0,\; \mathrm{diag}\,Z_p = 0$$
+      + \tfrac12\|Z_p\|_F^2 \quad \text{s.t.} \quad Z_p \ge 0,\; \mathrm{diag}\,Z_p = 0$$
 
-    and then, with as many neighbours per sample as asked for, a graph S of k components and
-    weights $w_p \propto 1/\|S - Z_p^T\|_F$: S follows $\sum_pw_pZ_p^T$ less a penalty on the
-    distances of its own Laplacian's k lowest eigenvectors, tightened and eased until the number
-    of components is k. The components are the clusters. The second stage has no fixed objective.
-
-    This is a re-implementation from the published description: the authors' program is
-    distributed in encrypted form, and their published figure was *not* reproduced. The result
-    is very sensitive to alpha (BBCSport, 36 neighbours: accuracy 70 % at 7, 91 % at 6 and 8) and
-    to the number of neighbours (42 to 91 %): look at several values before trusting one.
+    is stage one. Stage two learns a neighbor graph S and weights $w_p \propto 1/\|S - Z_p^T\|_F$. S
+    is the neighbor graph of $\sum_pw_pZ_p^T$ minus a penalty on the distances between the rows of
+    the k lowest Laplacian eigenvectors of S. The penalty is raised and lowered until S has k
+    components, which are the clusters. Stage two has no fixed objective.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     alpha : float
-        Weight of the local term of the first stage.
+        Weight of the local term of stage one.
     n_neighbors : int, optional
-        Neighbours of each sample in S, fewer than the smallest cluster has; by default
-        n / (3k), rounded down, and at least 5.
+        Neighbors of each sample in S. It should be smaller than the smallest cluster. The
+        default is n / (3k), rounded down, and at least 5.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer. k-means is used only when the components are not k.
+        See KernelClusterer. k-means is used only if the number of components is not k.
 
     Attributes
     ----------
-    labels_ : (n,) int array, the components of `graph_` if they are k, else by k-means
+    labels_ : (n,) int array, the components of `graph_` if they are k, otherwise by k-means
     graph_ : (n, n) array, S, rows of sum 1, not symmetric
     embedding_ : (n, k) array, lowest Laplacian eigenvectors of `graph_`
     weights_ : (m,) array, w
-    code_objectives_ : (m,) array, the first stage's minimum for each kernel
+    code_objectives_ : (m,) array, the minimum of stage one for each kernel
     n_components_ : int
-    component_history_ : (n_iter_,) int array, components after each iteration of stage two
+    component_history_ : (n_iter_,) int array, number of components after each iteration
     n_iter_, converged_
-        Of stage two; converged_ says that k components were found.
+        Of stage two; converged_ is True if S has k components.
 
-    Stage one takes some tens of n x n products per kernel; an iteration of stage two k
-    eigenvectors of an n x n Laplacian: O(n^3) up to n = 800, then about O(n^2 k). In memory are
+    Notes
+    -----
+    This is a re-implementation from the published description. The authors' program is
+    distributed in encrypted form, and the published accuracy was *not* reproduced. The result is
+    very sensitive to alpha (BBCSport, 36 neighbors: accuracy 70 % at 7, 91 % at 6 and 8) and to
+    the number of neighbors (42 to 91 %). Compare several values.
+
+    Stage one takes some tens of n x n products per kernel. An iteration of stage two takes k
+    eigenvectors of an n x n Laplacian: O(n^3) up to n = 800, about O(n^2 k) beyond. The memory is
     the m codes and about eight more n x n matrices.
 
     References
@@ -84,25 +87,48 @@ class CAGL(ComparedMethod):
     (3, 1.0)
     """
 
+    name = "cagl"
     title = "CAGL"
     reference = (
         "Z. Ren, S. X. Yang, Q. Sun, T. Wang, Consensus Affinity Graph Learning for Multiple "
         "Kernel Clustering, IEEE Transactions on Cybernetics 2020"
     )
-    # The authors' values are not public; these go from a faint local term to little else.
+    # The authors' values are not public; these range from a weak local term to a dominant one.
     grid: ClassVar = {"alpha": (1.0, 2.0, 4.0, 6.0, 8.0, 16.0, 32.0)}
 
     def __init__(
-        self, n_clusters: int, *, alpha: float = 6.0, n_neighbors: int | None = None, **shared: Any
+        self,
+        n_clusters: int,
+        *,
+        alpha: float = 6.0,
+        n_neighbors: int | None = None,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, **shared)
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            center=center,
+            normalize=normalize,
+            indefinite=indefinite,
+            columns=columns,
+            n_init=n_init,
+            random_state=random_state,
+        )
         self.alpha = alpha
         self.n_neighbors = n_neighbors
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         gain = 1 + checked_number("alpha", self.alpha)
-        neighbours = self._neighbours(kernels.n_samples, k)
-        found = agree(self._codes(kernels, gain), k, neighbours)
+        n_neighbors = self._n_neighbors(kernels.n_samples, k)
+        found = agree(self._codes(kernels, gain), k, n_neighbors)
         self.graph_ = found.graph
         self.weights_ = found.weights
         self.component_history_ = np.array(found.counts)
@@ -113,23 +139,27 @@ class CAGL(ComparedMethod):
             self.embedding_ = found.embedding
             self.labels_ = labels
         else:
-            warn_of_components(self.title, self.n_components_, k, "labels are by k-means instead")
+            warn(
+                f"{self.title} ended with a graph of {self.n_components_} connected components "
+                f"where {k} were asked for: the labels are by k-means instead",
+                ConvergenceWarning,
+            )
             self._label(found.embedding, k)
 
     def _codes(self, kernels: KernelBank, gain: float) -> list[np.ndarray]:
-        """Stage one: each kernel's code (n, n), row i for sample i."""
+        """Run stage one: return the code (n, n) of each kernel, row i for sample i."""
         codes, values = [], []
         for name, K in zip(kernels.names, kernels, strict=True):
             step(f"CAGL, code of {name}")
             if self.indefinite == "ignore" or not positive_with(K, RIDGE):
-                K = psd_part(K)  # without it the code would grow for ever
+                K = psd_part(K)  # otherwise the problem is unbounded
             Z = self_expression(K, gain, RIDGE)
             values.append(expression_value(K, Z, gain, RIDGE))
             codes.append(np.ascontiguousarray(Z.T))
         self.code_objectives_ = np.array(values)
         return codes
 
-    def _neighbours(self, n: int, k: int) -> int:
+    def _n_neighbors(self, n: int, k: int) -> int:
         if self.n_neighbors is None:
             return max(5, n // (3 * k))
         return checked_count("n_neighbors", self.n_neighbors)
@@ -137,7 +167,7 @@ class CAGL(ComparedMethod):
 
 @dataclass(frozen=True)
 class Consensus:
-    """Stage two: the graph S (n, n), w (m,), F (n, k) and the components of each iteration."""
+    """The graph S (n, n), w (m,), F (n, k) and the number of components of each iteration."""
 
     graph: np.ndarray
     weights: np.ndarray
@@ -146,10 +176,10 @@ class Consensus:
 
 
 def agree(codes: list[np.ndarray], k: int, n_neighbors: int) -> Consensus:
-    """One graph of k components from all codes, row i of each coding sample i."""
+    """Run stage two: learn one graph of k components from the codes (n, n), row i for sample i."""
     w = np.full(len(codes), 1 / len(codes))
     mean = weighted_sum(w, codes)
-    S = neighbour_weights(mean, n_neighbors)
+    S = neighbor_weights(mean, n_neighbors)
     F = lowest_eigenpairs(S, k)[1]
     lam = initial_penalty(mean, F)
     counts: list[int] = []
@@ -157,10 +187,10 @@ def agree(codes: list[np.ndarray], k: int, n_neighbors: int) -> Consensus:
         step(f"CAGL, iteration {len(counts) + 1}")
         w = graph_weights(S, codes)
         V = weighted_sum(w, codes) - lam / 2 * squared_row_distances(F)
-        S = neighbour_weights(V, n_neighbors)
+        S = neighbor_weights(V, n_neighbors)
         counts.append(components(S)[0])
         if counts[-1] > k:
-            lam /= np.sqrt(2)  # F stays
+            lam /= np.sqrt(2)  # F is kept
             continue
         F = lowest_eigenpairs(S, k)[1]
         if counts[-1] == k:
@@ -170,13 +200,13 @@ def agree(codes: list[np.ndarray], k: int, n_neighbors: int) -> Consensus:
 
 
 def initial_penalty(mean: np.ndarray, F: np.ndarray) -> float:
-    """The weight at which codes and distances are of one size; 0 if there are no distances."""
+    """Return the ratio of the norms of the mean code and the distances; 0 if these are all 0."""
     size = np.linalg.norm(squared_row_distances(F))
     return float(np.linalg.norm(mean) / size) if size > 0 else 0.0
 
 
 def graph_weights(S: np.ndarray, codes: list[np.ndarray]) -> np.ndarray:
-    r"""$w_p \propto 1/\|S - Z_p\|_F$ with sum 1; a code met exactly takes all but rounding."""
+    r"""Compute $w_p \propto 1/\|S - Z_p\|_F$ with sum 1; finite for a residual of zero."""
     residuals = np.array([np.linalg.norm(S - Z) for Z in codes])
     nearness = 1 / np.maximum(residuals, np.finfo(float).eps * max(residuals.max(), 1.0))
     return nearness / nearness.sum()

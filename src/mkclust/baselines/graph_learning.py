@@ -1,4 +1,4 @@
-"""What the graph-learning methods share: neighbour graphs, Laplacians, self-expression."""
+"""Neighbor graphs, Laplacians and self-expression, for SWMC, SPMKC and CAGL."""
 
 from __future__ import annotations
 
@@ -9,41 +9,43 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from scipy.spatial.distance import cdist
 
-from ..exceptions import ConvergenceWarning, warn
 from ..linalg.eigen import eigenpairs
 from ..linalg.spectrum import DENSE_UP_TO, top_eigenpairs, with_fixed_signs
 
-ILL = 1e10  # a trace of that many ridges: the condition at which solving loses too many digits
-FLOODED_UP_TO = 100  # samples: components of smaller graphs need no sparse matrix
-SPARSE = 0.1  # share of non-zero entries below which a sparse product is the faster one
+ILL = 1e10  # trace over ridge above which a linear solve loses too many digits
+FLOODED_UP_TO = 100  # samples: up to here, dense flooding is faster than a sparse matrix
+SPARSE = 0.1  # share of non-zero entries below which a sparse product is faster
 
 
-def neighbour_weights(V: np.ndarray, n_neighbors: int) -> np.ndarray:
-    r"""Each row's few largest similarities, cut off at the next one and scaled to sum 1.
+def neighbor_weights(V: np.ndarray, n_neighbors: int) -> np.ndarray:
+    r"""Keep the largest similarities of each row, minus the next largest, scaled to sum 1.
 
     $$s_{ij} = (v_{ij} - v_{i(q+1)})_+ \Big/ \sum_{l \le q} (v_{i(l)} - v_{i(q+1)}),$$
 
-    $v_{i(1)} \ge v_{i(2)} \ge \dots$ the entries of row i off the diagonal, q the number of
-    neighbours. This projects $\gamma_i v_i$ on the simplex, with the scale $\gamma_i$ at which
-    just q entries survive. A row whose first q + 1 entries tie is uniform over the first q.
+    with $v_{i(1)} \ge v_{i(2)} \ge \dots$ the off-diagonal entries of row i and q the number of
+    neighbors. This is the projection of $\gamma_i v_i$ onto the simplex for the scale $\gamma_i$
+    that leaves exactly q positive entries. A row whose first q + 1 entries tie is uniform over the
+    first q.
 
     Parameters
     ----------
     V : (n, n) array of similarities, n at least 2; its diagonal is ignored
-    n_neighbors : int, taken as at most n - 2
+    n_neighbors : int, clipped to n - 2
 
     Returns
     -------
-    (n, n) array: non-negative, zero diagonal, rows of sum 1; found in O(n^2).
+    (n, n) array: non-negative, zero diagonal, rows of sum 1; computed in O(n^2).
 
-    >>> neighbour_weights(np.array([[0, 3.0, 2, 1], [0, 0, 0, 0], [5, 0, 0, 0], [1, 1, 0, 0]]), 2)
+    Examples
+    --------
+    >>> neighbor_weights(np.array([[0, 3.0, 2, 1], [0, 0, 0, 0], [5, 0, 0, 0], [1, 1, 0, 0]]), 2)
     array([[0.        , 0.66666667, 0.33333333, 0.        ],
            [0.5       , 0.        , 0.5       , 0.        ],
            [1.        , 0.        , 0.        , 0.        ],
            [0.5       , 0.5       , 0.        , 0.        ]])
     """
     n = len(V)
-    q = min(n_neighbors, n - 2)  # the (q+1)-th neighbour has to exist
+    q = min(n_neighbors, n - 2)  # the (q+1)-th neighbor has to exist
     V = V.copy()
     np.fill_diagonal(V, -np.inf)
     floor = np.partition(V, n - 1 - q, axis=1)[:, n - 1 - q, None]
@@ -56,23 +58,23 @@ def neighbour_weights(V: np.ndarray, n_neighbors: int) -> np.ndarray:
     return S / total
 
 
-def kernel_neighbours(K: np.ndarray, n_neighbors: int) -> np.ndarray:
-    """Adaptive-neighbour graph of a kernel's distances $K_{ii} + K_{jj} - 2K_{ij}$.
+def kernel_neighbors(K: np.ndarray, n_neighbors: int) -> np.ndarray:
+    """Build the adaptive-neighbor graph of a kernel's distances $K_{ii} + K_{jj} - 2K_{ij}$.
 
-    Weights fall linearly with the squared distance and reach 0 at the next neighbour. The
-    graph (n, n) has rows of sum 1, is not symmetric and costs O(n^2).
+    Weights decrease linearly with the squared distance and reach 0 at the next neighbor. The graph
+    (n, n) has rows of sum 1 and is not symmetric. It takes O(n^2).
 
     >>> x = np.array([0.0, 1.0, 3.0])
-    >>> kernel_neighbours(np.outer(x, x), 1)
+    >>> kernel_neighbors(np.outer(x, x), 1)
     array([[0., 1., 0.],
            [1., 0., 0.],
            [0., 1., 0.]])
     """
-    return neighbour_weights(2 * K - np.diagonal(K), n_neighbors)
+    return neighbor_weights(2 * K - np.diagonal(K), n_neighbors)
 
 
 def components(graph: np.ndarray) -> tuple[int, np.ndarray]:
-    """Number of connected components of graph + its transpose, and a label 0, 1 ... per sample.
+    """Count the connected components of graph + its transpose, and label the samples 0, 1, ...
 
     >>> components(np.array([[0, 1.0, 0], [0, 0, 0], [0, 0, 1.0]]))
     (2, array([0, 0, 1]))
@@ -85,9 +87,9 @@ def components(graph: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def _flooded(linked: np.ndarray) -> np.ndarray:
-    """The components of a small graph: all take the lowest number among themselves.
+    """Label the components of a small graph by repeatedly taking the lowest label among neighbors.
 
-    A few passes over n x n, where making a sparse matrix would take longer than all of them.
+    This takes a few passes over n x n entries, less than the conversion to a sparse matrix.
     """
     linked = linked | linked.T
     lowest = np.arange(len(linked))
@@ -100,7 +102,7 @@ def _flooded(linked: np.ndarray) -> np.ndarray:
 
 
 def laplacian(graph: np.ndarray) -> np.ndarray:
-    """$L = D - W$ of the graph made symmetric, $W = (A + A^T)/2$; negative entries are kept."""
+    """Compute $L = D - W$ with $W = (A + A^T)/2$; negative entries are allowed."""
     L = (graph + graph.T) / -2
     np.fill_diagonal(L, 0.0)
     np.fill_diagonal(L, -L.sum(axis=1))
@@ -108,13 +110,13 @@ def laplacian(graph: np.ndarray) -> np.ndarray:
 
 
 def lowest_eigenpairs(graph: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""The k smallest Laplacian eigenvalues of a graph, ascending, and their vectors (n, k).
+    r"""Compute the k smallest Laplacian eigenvalues of a graph, ascending, and eigenvectors (n, k).
 
-    If the graph is non-negative, its components span the null space of L: their indicators, the
-    largest first, need not be computed, and where they are more than k nothing is left to
-    chance. The others come from LAPACK up to n = 800, O(n^3); beyond, from Lanczos steps that
-    cost as much as the graph has edges, and that are spared the copies of eigenvalue 0, which
-    they are slow to tell apart.
+    The null space of L of a non-negative graph is spanned by the indicators of its components,
+    which are used as eigenvectors, the largest component first. This fixes the result if there
+    are more than k components. The other eigenpairs come from LAPACK up to n = 800, O(n^3). Beyond,
+    they come from the Lanczos method, whose steps take O(edges). It works orthogonally to the
+    indicators, because a multiple eigenvalue 0 makes it converge slowly.
 
     >>> values, F = lowest_eigenpairs(np.kron(np.eye(2), np.ones((2, 2))), 3)
     >>> values.round(12)
@@ -133,9 +135,10 @@ def lowest_eigenpairs(graph: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray
 
 
 def _lanczos(L: np.ndarray, N: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    r"""The k lowest eigenpairs of L beside its orthonormal null vectors N (n, c).
+    r"""Compute the k lowest eigenpairs of L orthogonal to its orthonormal null vectors N (n, c).
 
-    They are the largest of $\sigma I - L - \sigma NN^T$, $\sigma$ no less than any eigenvalue.
+    They are the largest of $\sigma I - L - \sigma NN^T$, with $\sigma$ an upper bound of the
+    eigenvalues.
     """
     n = len(L)
     sigma = np.abs(L).sum(axis=1).max()
@@ -156,10 +159,10 @@ def _lanczos(L: np.ndarray, N: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarr
 
 
 def squared_row_distances(F: np.ndarray) -> np.ndarray:
-    """$\\|f_i - f_j\\|^2$ for all pairs of rows.
+    r"""Compute $\|f_i - f_j\|^2$ for all pairs of rows, (n, n).
 
-    From differences: $f_i^Tf_i - 2f_i^Tf_j + f_j^Tf_j$ would lose all digits of the small ones,
-    which the methods multiply by powers of two.
+    The differences are squared: $f_i^Tf_i - 2f_i^Tf_j + f_j^Tf_j$ would lose all digits of small
+    distances, which the methods multiply by large penalties.
     """
     return np.asarray(cdist(F, F, "sqeuclidean"))
 
@@ -173,26 +176,31 @@ def self_expression(
     tolerance: float = 1e-7,
     cap: int = 10_000,
 ) -> np.ndarray:
-    r"""Every sample as a non-negative mixture of the others, in the feature space of K.
+    r"""Express every sample as a non-negative combination of the others in the feature space of K.
 
     $$\min_Z \tfrac12\mathrm{Tr}(Z^TKZ) - g\,\mathrm{Tr}(KZ) + \tfrac r2\|Z\|_F^2
       \quad \text{s.t.} \quad Z \ge 0,\; Z_{ii} = 0$$
 
-    by projected gradient steps of length $1/\ell$, $\ell = \lambda_{\max}(K) + r$, with
-    Nesterov's momentum for a curvature between r and $\ell$: the error falls by
-    $1 - \sqrt{r/\ell}$ a step. It ends when the projected gradient is below `tolerance` in
-    units of $\|gK\|_F$.
+    The method is projected gradient descent with step $1/\ell$, $\ell = \lambda_{\max}(K) + r$,
+    and Nesterov's momentum for a curvature between r and $\ell$: each step multiplies the error by
+    about $1 - \sqrt{r/\ell}$. It ends when the projected gradient is below `tolerance` times
+    $\|gK\|_F$.
 
     Parameters
     ----------
     K : (n, n) positive semi-definite array
     gain, ridge : float, g and r, both above 0
     start : (n, n) array, feasible; by default the unconstrained minimum, clipped
+    tolerance : float
+    cap : int, maximal number of steps
 
     Returns
     -------
-    (n, n) array; column j codes sample j. One n x n product a step, six such matrices in memory.
+    (n, n) array; column j expresses sample j. A step takes one n x n product; six such matrices
+    are in memory.
 
+    Examples
+    --------
     >>> self_expression(np.array([[1.0, 0.5], [0.5, 1.0]]), gain=2, ridge=1).round(6)
     array([[0. , 0.5],
            [0.5, 0. ]])
@@ -212,7 +220,7 @@ def self_expression(
 
 
 def expression_gradient(K: np.ndarray, Z: np.ndarray, gain: float, ridge: float) -> np.ndarray:
-    """$KZ - gK + rZ$: the gradient of the self-expression problem."""
+    """Compute $KZ - gK + rZ$, the gradient of the self-expression problem."""
     gradient = K @ Z
     gradient -= gain * K
     gradient += ridge * Z
@@ -220,16 +228,16 @@ def expression_gradient(K: np.ndarray, Z: np.ndarray, gain: float, ridge: float)
 
 
 def expression_value(K: np.ndarray, Z: np.ndarray, gain: float, ridge: float) -> float:
-    """The self-expression objective at Z plus its constant, Tr(K)/2."""
+    """Compute the self-expression objective at Z plus the constant Tr(K)/2."""
     gradient = expression_gradient(K, Z, gain, ridge)
     return float(np.vdot(gradient, Z) - gain * np.vdot(K, Z) + np.trace(K)) / 2
 
 
 def clipped_ridge(K: np.ndarray, gain: float, ridge: float) -> np.ndarray:
-    r"""$\max(0,\; g\,(K + rI)^{-1}K)$ off the diagonal: where self-expression starts.
+    r"""Compute $\max(0,\; g\,(K + rI)^{-1}K)$ with zero diagonal, the start of self-expression.
 
-    Where r is next to nothing beside K the equations are singular, and eigenvalues serve instead:
-    about twenty times the work of the solve.
+    If r is negligible compared with K the linear system is numerically singular. An eigenvalue
+    decomposition is used instead, which takes about twenty times as long.
     """
     if np.trace(K) > ILL * ridge:
         values, vectors = scipy.linalg.eigh(K, driver="evd")
@@ -242,14 +250,14 @@ def clipped_ridge(K: np.ndarray, gain: float, ridge: float) -> np.ndarray:
 
 
 def _feasible(Z: np.ndarray) -> np.ndarray:
-    """Z clipped in place to Z >= 0 with zero diagonal."""
+    """Clip Z in place to Z >= 0 with zero diagonal."""
     np.maximum(Z, 0.0, out=Z)
     np.fill_diagonal(Z, 0.0)
     return Z
 
 
 def _indicators(graph: np.ndarray) -> np.ndarray:
-    """Unit indicator vectors (n, c) of the components, the largest first."""
+    """Return the unit indicator vectors (n, c) of the components, the largest first."""
     count, labels = components(graph)
     sizes = np.bincount(labels)
     rank = np.empty(count, dtype=np.int64)
@@ -257,12 +265,3 @@ def _indicators(graph: np.ndarray) -> np.ndarray:
     N = np.zeros((len(labels), count))
     N[np.arange(len(labels)), rank[labels]] = 1 / np.sqrt(sizes[labels])
     return N
-
-
-def warn_of_components(title: str, found: int, k: int, consequence: str) -> None:
-    """Say that a graph does not have k components."""
-    warn(
-        f"{title} ended with a graph of {found} connected components where {k} were asked for: "
-        f"{consequence}",
-        ConvergenceWarning,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,30 +16,32 @@ from .linalg import energy, top_of_projectors, trace_product, unit, weighted_sum
 
 
 class HMKC(ComparedMethod):
-    r"""From kernels to a partition in steps: each view is narrowed twice before views are joined.
+    r"""Hierarchical multiple kernel clustering: reduce each view in two layers, then join them.
 
     $$\max \sum_p \omega^1_p\,\mathrm{Tr}(K_pH^1_pH^{1T}_p) + \omega^2_p\|H^{1T}_pH^2_p\|_F^2
     + \beta_p\|H^TH^2_p\|_F^2$$
 
     over orthonormal $H^1_p$ (n x c1), $H^2_p$ (n x c2) and H (n x k) and over non-negative weights
-    $\omega^1, \omega^2, \beta$ of unit 2-norm. By turns every matrix takes the leading eigenvectors
-    of what it faces, layers in alternating order, and the weights follow the terms. Each step
-    raises the objective; it ends when that changes by less than 1e-5, or after 100 iterations.
-    Labels by k-means on the rows of H.
+    $\omega^1, \omega^2, \beta$ of unit 2-norm. Every matrix in turn becomes the leading
+    eigenvectors of its part of the objective, with the layers in alternating order; the weights
+    are proportional to the terms they multiply. Each step raises the objective. The iteration ends
+    when the relative change is below 1e-5, or after 100 iterations. k-means on the unit rows of H
+    gives the labels.
 
-    $\omega^2H^1H^{1T} + \beta HH^T$ has one eigenvalue c1 - k times, of which $H^2_p$ takes c2 - k
-    directions: any choice is as good for the objective and leads elsewhere. Here it is the one of
-    largest energy in $K_p$. Correct programs may thus differ from the second iteration on.
+    $\omega^2H^1H^{1T} + \beta HH^T$ has an eigenvalue of multiplicity c1 - k, and $H^2_p$ takes
+    only c2 - k of its eigenvectors. The objective does not determine which, but the result depends
+    on it: correct programs may differ from the second iteration on. This implementation takes
+    those of the largest energy in $K_p$.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     c1, c2 : int, optional
-        Width of the layers, meant to narrow towards k: by default 4k and 3k, the authors' own
-        setting. Both are kept between k and n - 1.
+        Widths of the layers, decreasing towards k. The defaults are 4k and 3k, the authors' own
+        setting. Both are clipped to the range from k to n - 1.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer.
+        See KernelClusterer.
 
     Attributes
     ----------
@@ -50,8 +52,10 @@ class HMKC(ComparedMethod):
     layer_sizes_ : (2,) int array, c1 and c2 as used
     objective_history_, n_iter_, converged_
 
-    Time for each iteration is m partial eigenproblems of n x n for the first layers and, for all
-    the rest, O(n (m c2)^2 + n^2 m c1): sums of projectors are never formed. Memory is the m
+    Notes
+    -----
+    An iteration takes m partial eigenproblems of size n for the first layers and
+    O(n (m c2)^2 + n^2 m c1) for the rest; sums of projectors are never formed. The memory is the m
     kernels, about three more n x n matrices, and m (c1 + c2) columns.
 
     References
@@ -68,20 +72,43 @@ class HMKC(ComparedMethod):
     1.0
     """
 
+    name = "hmkc"
     title = "HMKC"
     reference = "J. Liu et al., Hierarchical Multiple Kernel Clustering, AAAI 2021"
     grid: ClassVar = {"c1": tuple(range(3, 11)), "c2": tuple(range(2, 11))}  # in multiples of k
 
     def __init__(
-        self, n_clusters: int, *, c1: int | None = None, c2: int | None = None, **shared: Any
+        self,
+        n_clusters: int,
+        *,
+        c1: int | None = None,
+        c2: int | None = None,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, **shared)
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            center=center,
+            normalize=normalize,
+            indefinite=indefinite,
+            columns=columns,
+            n_init=n_init,
+            random_state=random_state,
+        )
         self.c1 = c1
         self.c2 = c2
 
     @classmethod
     def published_grid(cls, k: int) -> list[dict[str, Any]]:
-        """The 72 pairs of layer widths of the authors, for k clusters."""
+        """Return the 72 pairs of layer widths that the authors used, for k clusters."""
         return [{c: k * times for c, times in pair.items()} for pair in super().published_grid(k)]
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
@@ -120,18 +147,18 @@ class Result:
 
 
 def hierarchy(kernels: Sequence[np.ndarray], k: int, c1: int, c2: int) -> Result:
-    """The whole of HMKC on kernels (n, n), from their own leading eigenvectors."""
+    """Run HMKC on kernels (n, n), starting from their leading eigenvectors."""
     widest = [top_eigenpairs(K, max(c1, c2))[1] for K in kernels]
     H1, H2 = [V[:, :c1] for V in widest], [V[:, :c2] for V in widest]
     equal = np.full(len(kernels), 1 / len(kernels))
     weights = Weights(equal, equal, equal)
     trace = Trace(tolerance=1e-5, after=1, cap=100)
-    # One view, or copies of one, share every direction of layer 2 equally: the kernels decide.
+    # With one view, or copies of one, all eigenvalues of the sum tie: the kernels break the tie.
     average = weighted_sum(equal, kernels)
     while True:
         step(f"HMKC, iteration {trace.iteration}")
         H = top_of_projectors(H2, weights.beta, k, kernel=average)
-        if len(trace.values) % 2 == 0:  # forward, then backward, and so on
+        if len(trace.values) % 2 == 0:  # forward and backward in turn
             H1 = first_layers(kernels, H2, weights, c1)
             H2 = second_layers(kernels, H1, H, weights, c2)
         else:
@@ -146,7 +173,7 @@ def hierarchy(kernels: Sequence[np.ndarray], k: int, c1: int, c2: int) -> Result
 def first_layers(
     kernels: Sequence[np.ndarray], H2: list[np.ndarray], weights: Weights, c1: int
 ) -> list[np.ndarray]:
-    r"""The c1 leading eigenvectors of $\omega^1_pK_p + \omega^2_pH^2_pH^{2T}_p$, for every view."""
+    r"""Return c1 leading eigenvectors of $\omega^1_pK_p + \omega^2_pH^2_pH^{2T}_p$ for all p."""
     views = zip(kernels, H2, weights.omega1, weights.omega2, strict=True)
     return [top_eigenpairs(w1 * K + (w2 * B) @ B.T, c1)[1] for K, B, w1, w2 in views]
 
@@ -154,7 +181,7 @@ def first_layers(
 def second_layers(
     kernels: Sequence[np.ndarray], H1: list[np.ndarray], H: np.ndarray, weights: Weights, c2: int
 ) -> list[np.ndarray]:
-    r"""The c2 leading eigenvectors of $\omega^2_pH^1_pH^{1T}_p + \beta_pHH^T$, for every view."""
+    r"""Return c2 leading eigenvectors of $\omega^2_pH^1_pH^{1T}_p + \beta_pHH^T$ for all p."""
     views = zip(kernels, H1, weights.omega2, weights.beta, strict=True)
     return [top_of_projectors([A, H], [w2, b], c2, kernel=K) for K, A, w2, b in views]
 
@@ -162,7 +189,10 @@ def second_layers(
 def link_strengths(
     kernels: Sequence[np.ndarray], H1: list[np.ndarray], H2: list[np.ndarray], H: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""$\mathrm{Tr}(K_pH^1_pH^{1T}_p)$, $\|H^{1T}_pH^2_p\|^2$ and $\|H^TH^2_p\|^2$, each (m,)."""
+    r"""Compute the three terms of the objective without their weights, each (m,).
+
+    $$\mathrm{Tr}(K_pH^1_pH^{1T}_p), \quad \|H^{1T}_pH^2_p\|_F^2, \quad \|H^TH^2_p\|_F^2$$
+    """
     return (
         np.array([energy(K, A) for K, A in zip(kernels, H1, strict=True)]),
         np.array([_overlap(A, B) for A, B in zip(H1, H2, strict=True)]),
@@ -171,6 +201,6 @@ def link_strengths(
 
 
 def _overlap(A: np.ndarray, B: np.ndarray) -> float:
-    """$\\|A^TB\\|_F^2$ of two orthonormal bases: how many directions they share."""
+    r"""Compute $\|A^TB\|_F^2$, the overlap of two orthonormal bases."""
     product = A.T @ B
     return trace_product(product, product)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,30 +17,32 @@ from .linalg import polar, trace_product, unit
 
 
 class LFMKC(ComparedMethod):
-    r"""The partition best aligned with those of the single views, each turned to fit.
+    r"""Late fusion alignment maximization: align a partition with those of the single views.
 
     $$\max_{H, W, \gamma} \mathrm{Tr}\Big(H^T\big(\sum_p\gamma_pH_pW_p + \lambda H_0\big)\Big)
     \quad \text{s.t.} \quad H^TH = I_k, \; W_p^TW_p = I_k, \; \gamma \ge 0, \; \|\gamma\|_2 = 1$$
 
-    with $H_p$ the k leading eigenvectors of view p's kernel, $H_0$ those of the average kernel. By
-    turns H and every $W_p$ are the orthogonal factor of what they face, and $\gamma$ follows the
-    alignments. Each step raises the objective; it ends when that changes by less than 1e-6, or
-    after 101 iterations. Labels by k-means on the rows of H.
+    with $H_p$ the k leading eigenvectors of the kernel of view p, and $H_0$ those of the average
+    kernel. Three steps alternate: H is the orthogonal polar factor of
+    $\sum_p\gamma_pH_pW_p + \lambda H_0$; $W_p$ is that of $H_p^TH$; $\gamma$ is proportional to the
+    alignments $\mathrm{Tr}(H^TH_pW_p)$. Each step raises the objective. The iteration ends when the
+    relative change is below 1e-6, or after 101 iterations. k-means on the unit rows of H gives the
+    labels.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     lam : float
-        Weight of the average kernel's partition. At 1 it counts as one more view at most.
+        Weight of the average kernel's partition. At 1 it counts at most like one more view.
     accumulate : bool
-        As the authors' program: views are added to a running sum that is never reset, so that
-        `lam` fades. The objective may then fall.
+        Add the fused partition to a running sum that is never reset, as the authors' program
+        does. The influence of `lam` then decreases, and the objective may fall.
     init : {"align", "identity"}
-        Where the rotations start: turned towards $H_0$, or at $W_p = I$ as published, where the
+        Initial rotations: aligned with $H_0$, or $W_p = I$ as published. With ``"identity"`` the
         result depends on the arbitrary signs of eigenvectors.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer.
+        See KernelClusterer.
 
     Attributes
     ----------
@@ -49,8 +52,10 @@ class LFMKC(ComparedMethod):
     rotations_ : (m, k, k) array, W
     objective_history_, n_iter_, converged_
 
-    Time is m + 1 partial eigenproblems of n x n, then O(m n k^2) for each iteration; memory is two
-    n x n matrices while kernels are built, then m + 2 partitions of n x k.
+    Notes
+    -----
+    The time is m + 1 partial eigenproblems of size n, then O(m n k^2) per iteration. The memory is
+    two n x n matrices while the kernels are built, then m + 2 partitions of n x k.
 
     References
     ----------
@@ -67,6 +72,7 @@ class LFMKC(ComparedMethod):
     1.0
     """
 
+    name = "lfmkc"
     title = "LFMKC"
     reference = (
         "S. Wang et al., Multi-view Clustering via Late Fusion Alignment Maximization, IJCAI 2019"
@@ -80,9 +86,26 @@ class LFMKC(ComparedMethod):
         lam: float = 1.0,
         accumulate: bool = False,
         init: str = "align",
-        **shared: Any,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, **shared)
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            center=center,
+            normalize=normalize,
+            indefinite=indefinite,
+            columns=columns,
+            n_init=n_init,
+            random_state=random_state,
+        )
         self.lam = lam
         self.accumulate = accumulate
         self.init = init
@@ -111,7 +134,7 @@ class Result:
 def late_fusion(
     H_p: np.ndarray, H_0: np.ndarray, W: np.ndarray, lam: float, accumulate: bool = False
 ) -> Result:
-    """The whole of LFMKC on partitions H_p (m, n, k) and H_0 (n, k), from rotations W."""
+    """Run LFMKC on partitions H_p (m, n, k) and H_0 (n, k), starting from rotations W."""
     m = len(H_p)
     H, R = H_0, np.zeros_like(H_0)
     fused = fuse(np.full(m, 1 / m), H_p, W)
@@ -128,7 +151,7 @@ def late_fusion(
 
 
 def partitions(kernels: KernelBank, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k leading eigenvectors of each kernel (m, n, k), and of their mean (n, k)."""
+    """Return the k leading eigenvectors of each kernel (m, n, k), and of their mean (n, k)."""
     n = kernels.n_samples
     H_p = np.empty((len(kernels), n, k))
     total = np.zeros((n, n))
@@ -139,7 +162,7 @@ def partitions(kernels: KernelBank, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def first_rotations(H_p: np.ndarray, H_0: np.ndarray, init: str) -> np.ndarray:
-    """W (m, k, k): towards H_0, whatever basis the partitions came in, or the identity."""
+    """Return the initial rotations W (m, k, k): aligned with H_0, or the identity."""
     identity = np.tile(np.eye(H_0.shape[1]), (len(H_p), 1, 1))
     if init == "identity":
         return identity
@@ -149,15 +172,15 @@ def first_rotations(H_p: np.ndarray, H_0: np.ndarray, init: str) -> np.ndarray:
 
 
 def rotations(H_p: np.ndarray, H: np.ndarray, before: np.ndarray) -> np.ndarray:
-    r"""$\max_{W_p} \mathrm{Tr}(H^TH_pW_p)$: the orthogonal factors of $H_p^TH$, (m, k, k)."""
+    r"""Solve $\max_{W_p} \mathrm{Tr}(H^TH_pW_p)$ for all p: the polar factors of $H_p^TH$."""
     return np.array([polar(A.T @ H, guide=W) for A, W in zip(H_p, before, strict=True)])
 
 
 def alignments(H_p: np.ndarray, W: np.ndarray, H: np.ndarray) -> np.ndarray:
-    r"""$\mathrm{Tr}(H^TH_pW_p)$, (m,)."""
+    r"""Compute $\mathrm{Tr}(H^TH_pW_p)$ for all p, (m,)."""
     return np.array([trace_product(A.T @ H, B) for A, B in zip(H_p, W, strict=True)])
 
 
 def fuse(weights: np.ndarray, H_p: np.ndarray, W: np.ndarray) -> np.ndarray:
-    r"""$\sum_p w_pH_pW_p$ (n, k)."""
+    r"""Compute $\sum_p w_pH_pW_p$ (n, k)."""
     return np.sum([w * (A @ B) for w, A, B in zip(weights, H_p, W, strict=True)], axis=0)

@@ -1,4 +1,4 @@
-"""Linear algebra the compared methods share: polar factors, PSD parts, sums of projectors."""
+"""Linear algebra of the compared methods: polar factors, PSD parts, sums of projectors."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ import scipy.linalg
 
 from ..linalg.spectrum import top_eigenpairs, with_fixed_signs
 
-TIE = 1e-12  # relative to the largest eigenvalue: closer ones are the same
-EXPLAINED = 1e-12  # relative to a kernel's trace: what is left of it below this is rounding
-SOUND = 1e-8  # a singular value above it, for factors of length one, carries information
+TIE = 1e-12  # relative to the largest eigenvalue: closer ones count as equal
+EXPLAINED = 1e-12  # relative to a kernel's trace: a smaller residual is rounding
+SOUND = 1e-8  # for factors of unit length: a smaller singular value is rounding
 
 
 def trace_product(A: np.ndarray, B: np.ndarray) -> float:
-    """$Tr(A^TB)$ of two matrices of equal shape, without their product."""
+    """Compute $Tr(A^TB)$ of two matrices of equal shape without their product."""
     return float(np.vdot(A, B))
 
 
 def energy(K: np.ndarray, H: np.ndarray) -> float:
-    """$Tr(H^TKH)$: how much of a kernel (n, n) lies in the span of H (n, k)."""
+    """Compute $Tr(H^TKH)$, the energy of a kernel (n, n) in the span of H (n, k)."""
     return trace_product(K @ H, H)
 
 
 def residuals(kernels: Sequence[np.ndarray], H: np.ndarray) -> np.ndarray:
-    """$Tr(K_p(I - HH^T))$, (m,): what a partition leaves of each kernel; zero, not rounding."""
+    """Compute $Tr(K_p(I - HH^T))$ for all p, (m,); values at rounding level become zero."""
     trace = np.array([np.trace(K) for K in kernels])
     left = trace - np.array([energy(K, H) for K in kernels])
     return np.where(left > EXPLAINED * trace, left, 0.0)
 
 
 def gram(kernels: Sequence[np.ndarray]) -> np.ndarray:
-    """$M_{pq} = Tr(K_pK_q)$, (m, m), of symmetric kernels."""
+    """Compute $M_{pq} = Tr(K_pK_q)$, (m, m), of symmetric kernels."""
     M = np.empty((len(kernels), len(kernels)))
     for p, K in enumerate(kernels):
         for q in range(p + 1):
@@ -41,7 +41,7 @@ def gram(kernels: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def weighted_sum(weights: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray:
-    r"""$\sum_p w_pA_p$, with two matrices in memory beyond the given ones."""
+    r"""Compute $\sum_p w_pA_p$ with two more matrices in memory than the given ones."""
     total = weights[0] * matrices[0]
     for weight, matrix in zip(weights[1:], matrices[1:], strict=True):
         total += weight * matrix
@@ -49,7 +49,7 @@ def weighted_sum(weights: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndar
 
 
 def unit(v: np.ndarray) -> np.ndarray:
-    """v scaled to unit 2-norm; equal entries when v is zero.
+    """Scale v to unit 2-norm; a zero vector gets equal entries.
 
     >>> unit(np.array([3.0, 4.0])), unit(np.zeros(4))
     (array([0.6, 0.8]), array([0.5, 0.5, 0.5, 0.5]))
@@ -59,12 +59,14 @@ def unit(v: np.ndarray) -> np.ndarray:
 
 
 def polar(A: np.ndarray, guide: np.ndarray | None = None) -> np.ndarray:
-    r"""The orthonormal matrix nearest to A: $\max_W Tr(W^TA)$, $W^TW = I$.
+    r"""Return the orthonormal matrix nearest to A: $\max_W Tr(W^TA)$, $W^TW = I$.
 
-    $W = UV^T$ from the SVD of A (r x k, r >= k). When A is singular this leaves a part of W open,
-    and what an SVD routine puts there is its own affair. Here it is the choice nearest to `guide`
-    (an iteration's previous value), or to the identity where the guide says nothing.
+    $W = UV^T$ from the SVD of A (r x k, r >= k). If A is singular, a part of W is undetermined and
+    depends on the SVD routine. This function takes the solution nearest to `guide` (the previous
+    value of an iteration), or nearest to the identity if `guide` does not determine it.
 
+    Examples
+    --------
     >>> polar(np.array([[0.0, 2.0], [0.0, 0.0]]))
     array([[0., 1.],
            [1., 0.]])
@@ -75,7 +77,7 @@ def polar(A: np.ndarray, guide: np.ndarray | None = None) -> np.ndarray:
         return U @ Vt
     U1, V1t, V0 = U[:, kept], Vt[kept], Vt[~kept].T
     r, k = A.shape
-    # The last candidate has no symmetry, so some part of it lies in any open corner.
+    # The last candidate has no symmetry, so it has a part in any undetermined subspace.
     unrelated = np.cos(np.arange(r)[:, None] + np.sqrt(2.0) * np.arange(k) ** 2)
     for candidate in (guide, np.eye(r, k), unrelated):
         if candidate is None:
@@ -88,12 +90,12 @@ def polar(A: np.ndarray, guide: np.ndarray | None = None) -> np.ndarray:
 
 
 def psd_part(A: np.ndarray) -> np.ndarray:
-    r"""The nearest positive semi-definite matrix: $\sum_{\lambda_i > 0} \lambda_i v_iv_i^T$."""
+    r"""Return the positive semi-definite part $\sum_{\lambda_i > 0} \lambda_i v_iv_i^T$ of A."""
     return psd_part_and_top(A, 0)[0]
 
 
 def positive_with(A: np.ndarray, ridge: float) -> bool:
-    """Whether $A + rI$ is positive definite: one Cholesky factorisation, n^3 / 3.
+    """Test whether $A + rI$ is positive definite by one Cholesky factorization, n^3 / 3.
 
     >>> positive_with(np.diag([1.0, -0.5]), 1.0), positive_with(np.diag([1.0, -2.0]), 1.0)
     (True, False)
@@ -104,10 +106,10 @@ def positive_with(A: np.ndarray, ridge: float) -> bool:
 
 
 def psd_part_and_top(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The positive semi-definite part G of a symmetric A, and the k leading eigenvectors of G.
+    """Return the positive semi-definite part G of a symmetric A, and the k leading eigenvectors.
 
-    They are those of A in the same order, so that one full decomposition (n^3) gives both; and
-    where G has less than k directions, A says which come next.
+    The eigenvectors of G are those of A in the same order, so one full decomposition (n^3) gives
+    both. If G has rank below k, the next eigenvectors of A complete them.
     """
     values, vectors = scipy.linalg.eigh(A, driver="evd")
     positive = values > 0
@@ -121,14 +123,14 @@ def top_of_projectors(
     size: int,
     kernel: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""Leading eigenvectors (n, size) of $\sum_i w_i B_iB_i^T$, without that n x n matrix.
+    r"""Compute the leading eigenvectors (n, size) of $\sum_i w_i B_iB_i^T$ without forming it.
 
-    In an orthonormal basis Q of all columns side by side (N of them) the sum is a matrix of size
-    min(n, N): O(n N^2) in time, O(nN) in memory.
+    In an orthonormal basis Q of all N columns of the bases, the sum is a matrix of size min(n, N).
+    The time is O(n N^2), the memory O(nN).
 
-    A sum of projectors repeats eigenvalues, and the cut may fall inside such a group, where any
-    choice is as good. With a `kernel` K the choice is made by the largest energy $u^TKu$, also
-    among the directions of eigenvalue zero when the columns span less than was asked for.
+    A sum of projectors has multiple eigenvalues, so the selected eigenvectors may not be unique.
+    With a `kernel` K, those of the largest energy $u^TKu$ are selected, also in the null space if
+    the columns span less than `size` dimensions.
 
     Parameters
     ----------
@@ -136,6 +138,10 @@ def top_of_projectors(
     weights : non-negative numbers, one for each basis
     size : int
     kernel : (n, n) array, optional
+
+    Returns
+    -------
+    (n, size) array with orthonormal columns
     """
     Q, R = scipy.linalg.qr(np.hstack(bases), mode="economic")
     R = R * np.sqrt(np.repeat(weights, [B.shape[1] for B in bases]))
@@ -155,11 +161,11 @@ def top_of_projectors(
 
 
 def _outside(basis: np.ndarray, kernel: np.ndarray, size: int) -> np.ndarray:
-    """The `size` directions of largest kernel energy orthogonal to an orthonormal basis."""
+    """Return the `size` vectors of largest kernel energy orthogonal to an orthonormal basis."""
     if size == 0:
         return np.empty((len(basis), 0))
     rest = kernel - basis @ (basis.T @ kernel)
     rest -= (rest @ basis) @ basis.T
-    # Deeper than any eigenvalue of the kernel, the basis itself comes last.
+    # The shift is below every eigenvalue of the kernel, so the basis itself comes last.
     rest -= (1.0 + np.abs(kernel).sum(axis=0).max()) * (basis @ basis.T)
     return top_eigenpairs(rest, size)[1]

@@ -15,21 +15,22 @@ from .linalg import residuals, weighted_sum
 
 
 class MKKM(ComparedMethod):
-    r"""Multiple kernel k-means: a partition and the weights of the kernels it explains best.
+    r"""Multiple kernel k-means: learn a partition and the weights of the kernels.
 
     $$\min_{H, \theta} \sum_p \theta_p^2\, \mathrm{Tr}\big(K_p(I - HH^T)\big) \quad \text{s.t.}
     \quad H^TH = I_k, \; \theta \ge 0, \; \sum_p\theta_p = 1$$
 
-    by turns: H from the k leading eigenvectors of $\sum_p\theta_p^2K_p$, then $\theta_p$ inversely
-    proportional to what H leaves of $K_p$. Each step lowers the objective; it ends when that
-    changes by less than 1e-4, or after 50 iterations. Labels by k-means on the rows of H.
+    Two steps alternate: H is the k leading eigenvectors of $\sum_p\theta_p^2K_p$; $\theta_p$ is
+    inversely proportional to the residual $\mathrm{Tr}(K_p(I - HH^T))$. Each step lowers the
+    objective. The iteration ends when the relative change is below 1e-4, or after 50 iterations.
+    k-means on the unit rows of H gives the labels.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer.
+        See KernelClusterer.
 
     Attributes
     ----------
@@ -38,8 +39,10 @@ class MKKM(ComparedMethod):
     weights_ : (m,) array, theta
     objective_history_, n_iter_, converged_
 
-    Time for each iteration is one partial eigenproblem of n x n and m products n x n x k; memory
-    is the m kernels and two more n x n matrices.
+    Notes
+    -----
+    An iteration takes one partial eigenproblem of size n and m products of n x n and n x k. The
+    memory is the m kernels and two more n x n matrices.
 
     References
     ----------
@@ -56,6 +59,7 @@ class MKKM(ComparedMethod):
     1.0
     """
 
+    name = "mkkm"
     title = "MKKM"
     reference = (
         "H.-C. Huang, Y.-Y. Chuang, C.-S. Chen, Multiple Kernel Fuzzy Clustering, "
@@ -71,7 +75,7 @@ class MKKM(ComparedMethod):
 
 @dataclass(frozen=True)
 class Result:
-    """The partition H (n, k), the weights theta (m,) that followed it, and the trace."""
+    """The partition H (n, k), the weights theta (m,) computed from it, and the trace."""
 
     H: np.ndarray
     theta: np.ndarray
@@ -79,7 +83,7 @@ class Result:
 
 
 def multiple_kernel_kmeans(kernels: Sequence[np.ndarray], k: int) -> Result:
-    """The whole of MKKM on kernels (n, n), from equal weights."""
+    """Run MKKM on kernels (n, n), starting from equal weights."""
     theta = np.full(len(kernels), 1 / len(kernels))
     trace = Trace(tolerance=1e-4, after=2, cap=50)
     while True:
@@ -92,9 +96,9 @@ def multiple_kernel_kmeans(kernels: Sequence[np.ndarray], k: int) -> Result:
 
 
 def inverse_weights(a: np.ndarray) -> np.ndarray:
-    r"""$\min_\theta \sum_p\theta_p^2a_p$ on the simplex: $\theta_p \propto 1/a_p$.
+    r"""Solve $\min_\theta \sum_p\theta_p^2a_p$ on the simplex: $\theta_p \propto 1/a_p$.
 
-    Kernels of which nothing is left share all the weight: with them the sum is zero.
+    Kernels with a zero residual share all the weight, so that the objective is zero.
 
     >>> inverse_weights(np.array([1.0, 3.0])), inverse_weights(np.array([0.0, 3.0]))
     (array([0.75, 0.25]), array([1., 0.]))

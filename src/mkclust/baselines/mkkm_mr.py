@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,30 +15,31 @@ from .base import POWERS_OF_TWO, ComparedMethod, Trace, checked_number
 from .linalg import gram, residuals, weighted_sum
 from .simplex import simplex_qp
 
-NEGLIGIBLE = 1e-6  # a weight below it is set to zero, as published
+NEGLIGIBLE = 1e-6  # weights below it are set to zero, as published
 
 
 class MKKMMR(ComparedMethod):
-    r"""Multiple kernel k-means that avoids giving weight to kernels that say the same.
+    r"""Multiple kernel k-means with a regularizer that penalizes redundant kernels.
 
     $$\min_{H, \gamma} \sum_p\gamma_p^2\,\mathrm{Tr}\big(K_p(I - HH^T)\big)
     + \tfrac\lambda2\gamma^TM\gamma \quad \text{s.t.} \quad H^TH = I_k, \; \gamma \ge 0, \;
     \sum_p\gamma_p = 1$$
 
-    with $M_{pq} = \mathrm{Tr}(K_pK_q)$. By turns: H from the k leading eigenvectors of
-    $\sum_p\gamma_pK_p$, as published with weights not squared, so that the objective may rise;
-    $\gamma$ from a quadratic program of size m, solved exactly. It ends when the objective changes
-    by less than 1e-6, or after 100 iterations. Labels by k-means on the rows of H.
+    with $M_{pq} = \mathrm{Tr}(K_pK_q)$. Two steps alternate: H is the k leading eigenvectors of
+    $\sum_p\gamma_pK_p$; $\gamma$ solves a quadratic program of size m exactly. The first step uses
+    weights that are not squared, as published, so the objective may rise. The iteration ends when
+    the relative change is below 1e-6, or after 100 iterations. k-means on the unit rows of H gives
+    the labels.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     lam : float
-        Weight of the redundancy term; 1 is the middle of the published grid. M grows like $n^2$
-        and residuals like n: the more samples, the more redundancy decides at the same value.
+        Weight of the redundancy term. The default is the middle of the published grid. M grows
+        like $n^2$ and the residuals like n, so the same value counts more for more samples.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer.
+        See KernelClusterer.
 
     Attributes
     ----------
@@ -47,8 +48,10 @@ class MKKMMR(ComparedMethod):
     weights_ : (m,) array, gamma
     objective_history_, n_iter_, converged_
 
-    Time is m^2/2 passes over n x n for M, then for each iteration one partial eigenproblem of
-    n x n and m products n x n x k; memory is the m kernels and two more n x n matrices.
+    Notes
+    -----
+    M takes m^2/2 passes over n x n entries. An iteration takes one partial eigenproblem of size n
+    and m products of n x n and n x k. The memory is the m kernels and two more n x n matrices.
 
     References
     ----------
@@ -65,6 +68,7 @@ class MKKMMR(ComparedMethod):
     1.0
     """
 
+    name = "mkkm-mr"
     title = "MKKM-MR"
     reference = (
         "X. Liu et al., Multiple Kernel k-Means Clustering with Matrix-Induced Regularization, "
@@ -72,8 +76,31 @@ class MKKMMR(ComparedMethod):
     )
     grid: ClassVar = {"lam": POWERS_OF_TWO}
 
-    def __init__(self, n_clusters: int, *, lam: float = 1.0, **shared: Any) -> None:
-        super().__init__(n_clusters, **shared)
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        lam: float = 1.0,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            center=center,
+            normalize=normalize,
+            indefinite=indefinite,
+            columns=columns,
+            n_init=n_init,
+            random_state=random_state,
+        )
         self.lam = lam
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
@@ -86,7 +113,7 @@ class MKKMMR(ComparedMethod):
 
 @dataclass(frozen=True)
 class Result:
-    """The partition H (n, k), the weights gamma (m,) that followed it, and the trace."""
+    """The partition H (n, k), the weights gamma (m,) computed from it, and the trace."""
 
     H: np.ndarray
     gamma: np.ndarray
@@ -94,7 +121,7 @@ class Result:
 
 
 def regularized_kernel_kmeans(kernels: Sequence[np.ndarray], k: int, lam: float) -> Result:
-    """The whole of MKKM-MR on kernels (n, n), from equal weights."""
+    """Run MKKM-MR on kernels (n, n), starting from equal weights."""
     M = gram(kernels)
     gamma = np.full(len(kernels), 1 / len(kernels))
     trace = Trace(tolerance=1e-6, after=2, cap=100)
@@ -102,14 +129,14 @@ def regularized_kernel_kmeans(kernels: Sequence[np.ndarray], k: int, lam: float)
         step(f"MKKM-MR, iteration {trace.iteration}")
         H = top_eigenpairs(weighted_sum(gamma, kernels), k)[1]
         Q = lam * M + 2 * np.diag(residuals(kernels, H))
-        objective = gamma @ Q @ gamma / 2  # with the weights that led to H
+        objective = gamma @ Q @ gamma / 2  # with the weights that H was computed from
         gamma = sparse_weights(Q)
         if trace.ends_with(objective):
             return Result(H, gamma, trace)
 
 
 def sparse_weights(Q: np.ndarray) -> np.ndarray:
-    r"""$\min_\gamma \frac12\gamma^TQ\gamma$ on the simplex, without its negligible entries."""
+    r"""Solve $\min_\gamma \frac12\gamma^TQ\gamma$ on the simplex; set negligible weights to 0."""
     gamma = simplex_qp(Q, np.zeros(len(Q)))
     gamma[gamma < NEGLIGIBLE] = 0.0
     return gamma / gamma.sum()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,30 +17,31 @@ from .simplex import simplex_qp
 
 
 class ONKC(ComparedMethod):
-    r"""A kernel G near the combined kernels, not confined to them, and its partition.
+    r"""Optimal neighborhood kernel clustering: learn a kernel near the combined kernels.
 
     $$\min_{H, \gamma, G} \mathrm{Tr}\big(G(I - HH^T)\big) + \tfrac\rho2\|G - K_\gamma\|_F^2
     + \tfrac\lambda2\gamma^TM\gamma \quad \text{s.t.} \quad H^TH = I_k, \; \gamma \ge 0, \;
     \sum_p\gamma_p = 1, \; G \succeq 0$$
 
-    with $K_\gamma = \sum_p\gamma_pK_p$ and $M_{pq} = \mathrm{Tr}(K_pK_q)$. By turns: H from the k
-    leading eigenvectors of G; $\gamma$ from a quadratic program of size m, solved exactly; G, the
-    positive semi-definite part of $K_\gamma - \frac1\rho(I - HH^T)$. Each step lowers the
-    objective; it ends when that changes by less than 1e-3, or after 50 iterations. Labels by
-    k-means on the rows of H.
+    with $K_\gamma = \sum_p\gamma_pK_p$ and $M_{pq} = \mathrm{Tr}(K_pK_q)$. Three steps alternate: H
+    is the k leading eigenvectors of G; $\gamma$ solves a quadratic program of size m exactly; G is
+    the positive semi-definite part of $K_\gamma - \frac1\rho(I - HH^T)$. Each step lowers the
+    objective. The iteration ends when the relative change is below 1e-3, or after 50 iterations.
+    k-means on the unit rows of H gives the labels.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     rho : float
-        How closely G follows the combined kernels. At 1 a direction outside the partition stays
-        in G if its eigenvalue is above 1, the mean over all directions for unit diagonals.
+        Weight of the distance between G and the combined kernel. At 1 an eigenvector outside the
+        partition stays in G if its eigenvalue is above 1, which is the mean eigenvalue of a
+        kernel with unit diagonal.
     lam : float
-        Weight of the redundancy term; 1 is the middle of the published grid, and at rho = 1
-        gives it the same curvature as following G.
+        Weight of the redundancy term. The default is the middle of the published grid. At
+        rho = 1 it gives this term and the distance term the same curvature.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer.
+        See KernelClusterer.
 
     Attributes
     ----------
@@ -50,8 +51,10 @@ class ONKC(ComparedMethod):
     kernel_ : (n, n) array, G
     objective_history_, n_iter_, converged_
 
-    Time is m^2/2 passes over n x n for M, then for each iteration one full eigenproblem of n x n,
-    which serves G and the next H; memory is the m kernels and about five more n x n matrices.
+    Notes
+    -----
+    M takes m^2/2 passes over n x n entries. An iteration takes one full eigenproblem of size n,
+    which gives G and the next H. The memory is the m kernels and about five more n x n matrices.
 
     References
     ----------
@@ -68,6 +71,7 @@ class ONKC(ComparedMethod):
     1.0
     """
 
+    name = "onkc"
     title = "ONKC"
     reference = (
         "X. Liu et al., Optimal Neighborhood Kernel Clustering with Multiple Kernels, AAAI 2017"
@@ -75,16 +79,38 @@ class ONKC(ComparedMethod):
     grid: ClassVar = {"rho": POWERS_OF_TWO, "lam": POWERS_OF_TWO}
 
     def __init__(
-        self, n_clusters: int, *, rho: float = 1.0, lam: float = 1.0, **shared: Any
+        self,
+        n_clusters: int,
+        *,
+        rho: float = 1.0,
+        lam: float = 1.0,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, **shared)
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            center=center,
+            normalize=normalize,
+            indefinite=indefinite,
+            columns=columns,
+            n_init=n_init,
+            random_state=random_state,
+        )
         self.rho = rho
         self.lam = lam
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         rho = checked_number("rho", self.rho, above=True)
         lam = checked_number("lam", self.lam)
-        found = neighbourhood_kernel(list(kernels), k, rho, lam)
+        found = neighborhood_kernel(list(kernels), k, rho, lam)
         self.weights_ = found.gamma
         self.kernel_ = found.G
         self._keep(found.trace)
@@ -101,8 +127,8 @@ class Result:
     trace: Trace
 
 
-def neighbourhood_kernel(kernels: Sequence[np.ndarray], k: int, rho: float, lam: float) -> Result:
-    """The whole of ONKC on kernels (n, n), from equal weights."""
+def neighborhood_kernel(kernels: Sequence[np.ndarray], k: int, rho: float, lam: float) -> Result:
+    """Run ONKC on kernels (n, n), starting from equal weights."""
     M = gram(kernels)
     K = weighted_sum(np.full(len(kernels), 1 / len(kernels)), kernels)
     G, H_next = optimal_kernel(K, top_eigenpairs(K, k)[1], rho)
@@ -121,17 +147,25 @@ def neighbourhood_kernel(kernels: Sequence[np.ndarray], k: int, rho: float, lam:
 def kernel_weights(
     kernels: Sequence[np.ndarray], M: np.ndarray, G: np.ndarray, rho: float, lam: float
 ) -> np.ndarray:
-    r"""$\min_\gamma \frac\rho2\|G - K_\gamma\|^2 + \frac\lambda2\gamma^TM\gamma$ on the simplex."""
+    r"""Compute the best weights (m,) for the kernel G.
+
+    $$\min_\gamma \tfrac\rho2\|G - K_\gamma\|_F^2 + \tfrac\lambda2\gamma^TM\gamma$$
+
+    over the simplex.
+    """
     return simplex_qp((rho + lam) * M, -rho * np.array([trace_product(K, G) for K in kernels]))
 
 
 def optimal_kernel(K: np.ndarray, H: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:
-    r"""$\min_{G \succeq 0} \mathrm{Tr}(G(I - HH^T)) + \frac\rho2\|G - K\|^2$, and the H of G."""
+    r"""Compute the best kernel G (n, n) for H and the combined kernel K, and the next H (n, k).
+
+    $$\min_{G \succeq 0} \mathrm{Tr}(G(I - HH^T)) + \tfrac\rho2\|G - K\|_F^2$$
+    """
     shifted = K + (H / rho) @ H.T
     shifted.flat[:: len(K) + 1] -= 1 / rho
     return psd_part_and_top(shifted, H.shape[1])
 
 
 def objective(G: np.ndarray, H: np.ndarray, K: np.ndarray, rho: float) -> float:
-    """What the partition leaves of G, and G's distance from the combined kernel K."""
+    """Compute the first two terms: the residual of G and its distance from K."""
     return float(np.trace(G) - energy(G, H) + rho / 2 * np.linalg.norm(G - K) ** 2)

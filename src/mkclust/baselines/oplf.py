@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_random_state
 
-from ..exceptions import DegenerateWarning, warn
 from ..kernels.bank import KernelBank
 from ..linalg.kmeans import kmeans_labels, unit_rows
 from ..progress import step
@@ -18,43 +18,48 @@ from .linalg import polar, trace_product, unit
 
 
 class OPLF(ComparedMethod):
-    r"""Labels straight from the turned partitions of the single views, without k-means after.
+    r"""One pass late fusion: learn the labels directly from the partitions of the single views.
 
     $$\max_{Y, C, W, \beta} \mathrm{Tr}\Big((YC)^T\sum_p\beta_pH_pW_p\Big) \quad \text{s.t.} \quad
     Y \in \{0, 1\}^{n \times k}, \; Y1 = 1, \; C^TC = I_k, \; W_p^TW_p = I_k, \; \beta \ge 0, \;
     \|\beta\|_2 = 1$$
 
-    with $H_p$ the k leading eigenvectors of view p's kernel. In turn Y, C, $\beta$ and W are the
-    best for the other three, so that the objective rises; it ends when that changes by less than
-    1e-4, or after 100 iterations. Centroids C start from k-means on the average kernel's partition.
+    with $H_p$ the k leading eigenvectors of the kernel of view p. Y, C, $\beta$ and W are updated
+    in turn, each to its optimum given the other three, so the objective rises. The iteration ends
+    when the relative change is below 1e-4, or after 100 iterations. The initial centroids C come
+    from k-means on the average kernel's partition.
 
-    Nothing keeps a cluster from running empty. The rows of C and W that this leaves open stay as
-    near to the last iteration's as they can; empty clusters are reported and warned of.
+    The method does not prevent empty clusters. The rows of C and W that an empty cluster leaves
+    undetermined stay as close as possible to their previous values. A ConvergenceWarning reports
+    empty clusters.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     init : {"align", "identity"}
-        Where the rotations start: turned towards the average kernel's partition, or at $W_p = I$
-        as published, where the result depends on the arbitrary signs of eigenvectors.
+        Initial rotations: aligned with the average kernel's partition, or $W_p = I$ as published.
+        With ``"identity"`` the result depends on the arbitrary signs of eigenvectors.
     reseed : bool
-        Give an empty cluster the sample that fits its own worst. The objective may then fall.
+        Assign to each empty cluster the sample with the lowest score in its own cluster. The
+        objective may then fall.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer.
+        See KernelClusterer.
 
     Attributes
     ----------
-    labels_ : (n,) int array, the rows of `centroids_` that samples belong to
+    labels_ : (n,) int array, indices of rows of `centroids_`
     embedding_ : (n, k) array, the fused partition sum_p beta_p H_p W_p
     weights_ : (m,) array, beta, of unit 2-norm
     rotations_ : (m, k, k) array, W
     centroids_ : (k, k) array, C
-    empty_clusters_ : int array, labels that no sample has in the end
+    empty_clusters_ : int array, labels without samples
     objective_history_, n_iter_, converged_
 
-    Time is m + 1 partial eigenproblems of n x n, then O(m n k^2) for each iteration; memory is two
-    n x n matrices while kernels are built, then m + 2 partitions of n x k.
+    Notes
+    -----
+    The time is m + 1 partial eigenproblems of size n, then O(m n k^2) per iteration. The memory is
+    two n x n matrices while the kernels are built, then m + 2 partitions of n x k.
 
     References
     ----------
@@ -71,13 +76,36 @@ class OPLF(ComparedMethod):
     1.0
     """
 
+    name = "oplf"
     title = "OPLF"
     reference = "X. Liu et al., One Pass Late Fusion Multi-view Clustering, ICML 2021"
 
     def __init__(
-        self, n_clusters: int, *, init: str = "align", reseed: bool = False, **shared: Any
+        self,
+        n_clusters: int,
+        *,
+        init: str = "align",
+        reseed: bool = False,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, **shared)
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            center=center,
+            normalize=normalize,
+            indefinite=indefinite,
+            columns=columns,
+            n_init=n_init,
+            random_state=random_state,
+        )
         self.init = init
         self.reseed = reseed
 
@@ -87,18 +115,13 @@ class OPLF(ComparedMethod):
         seed = check_random_state(self.random_state)
         C = first_centroids(H_0, kmeans_labels(H_0, k, n_init=self.n_init, random_state=seed))
         found = one_pass(H_p, C, W, self.reseed)
-        self.labels_ = found.labels
         self.embedding_ = found.R
         self.weights_ = found.beta
         self.rotations_ = found.W
         self.centroids_ = found.C
         self.empty_clusters_ = empty_clusters(found.labels, k)
         self._keep(found.trace)
-        if len(self.empty_clusters_):
-            warn(
-                f"{len(self.empty_clusters_)} of {k} clusters ran empty; reseed=True fills them",
-                DegenerateWarning,
-            )
+        self._keep_labels(found.labels, k, "reseed=True fills empty clusters")
 
 
 @dataclass(frozen=True)
@@ -114,7 +137,7 @@ class Result:
 
 
 def one_pass(H_p: np.ndarray, C: np.ndarray, W: np.ndarray, reseed: bool = False) -> Result:
-    """The whole of OPLF on partitions H_p (m, n, k), from centroids C and rotations W."""
+    """Run OPLF on partitions H_p (m, n, k), starting from centroids C and rotations W."""
     m = len(H_p)
     R = fuse(np.full(m, m**-0.5), H_p, W)
     trace = Trace(tolerance=1e-4, after=2, cap=100)
@@ -131,45 +154,47 @@ def one_pass(H_p: np.ndarray, C: np.ndarray, W: np.ndarray, reseed: bool = False
 
 
 def first_centroids(H_0: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The mean of the normalised rows of H_0 (n, k) in each cluster, made orthonormal (k, k)."""
+    """Average the unit rows of H_0 (n, k) by cluster and make the means orthonormal (k, k)."""
     sizes = np.bincount(labels, minlength=H_0.shape[1])
     return polar(_sums(unit_rows(H_0), labels) / np.maximum(sizes, 1)[:, None])
 
 
 def assigned(scores: np.ndarray, reseed: bool) -> np.ndarray:
-    """The column of the largest score in each row (n, k), the first on ties."""
+    """Return the column of the largest score in each row (n, k), the first on ties."""
     labels = scores.argmax(axis=1)
     if reseed:
         own = scores.max(axis=1)
         for cluster in empty_clusters(labels, scores.shape[1]):
-            shared = np.bincount(labels)[labels] > 1  # do not empty another one
+            shared = np.bincount(labels)[labels] > 1  # do not empty another cluster
             labels[np.where(shared, own, np.inf).argmin()] = cluster
     return labels
 
 
 def centroids(R: np.ndarray, labels: np.ndarray, before: np.ndarray) -> np.ndarray:
-    r"""$\max_C \mathrm{Tr}((YC)^TR)$: the orthogonal factor of $Y^TR$ (k, k)."""
+    r"""Solve $\max_C \mathrm{Tr}((YC)^TR)$: the polar factor of $Y^TR$ (k, k)."""
     return polar(_sums(R, labels), guide=before)
 
 
 def view_weights(aligned: np.ndarray) -> np.ndarray:
-    r"""$\max_\beta \beta^Ta$ over $\beta \ge 0$, $\|\beta\|_2 = 1$: the positive part, scaled.
+    r"""Solve $\max_\beta \beta^Ta$ over $\beta \ge 0$, $\|\beta\|_2 = 1$.
+
+    The solution is the positive part of a, scaled; if all entries are negative, the largest alone.
 
     >>> view_weights(np.array([3.0, -1.0, 4.0])), view_weights(np.array([-3.0, -1.0]))
     (array([0.6, 0. , 0.8]), array([0., 1.]))
     """
-    if aligned.max() < 0:  # then the least harmful view alone
+    if aligned.max() < 0:
         return np.where(np.arange(len(aligned)) == aligned.argmax(), 1.0, 0.0)
     return unit(np.maximum(aligned, 0.0))
 
 
 def empty_clusters(labels: np.ndarray, k: int) -> np.ndarray:
-    """The labels below k that nobody has."""
+    """Return the labels below k that no sample has."""
     return np.flatnonzero(np.bincount(labels, minlength=k) == 0)
 
 
 def _sums(R: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """$Y^TR$: the rows of R added up by label."""
+    """Compute $Y^TR$: the rows of R summed by label."""
     total = np.zeros((R.shape[1], R.shape[1]))
     np.add.at(total, labels, R)
     return total

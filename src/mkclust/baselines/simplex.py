@@ -1,21 +1,21 @@
-"""The probability simplex: a small exact quadratic program on it, and projection onto it."""
+"""The probability simplex: an exact quadratic program over it, and projection onto it."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
 
-FLAT = 1e-13  # relative to the largest entry of Q: a curvature below it is rounding
-SETTLED = 1e-14  # relative to Q and c: a slope this small is rounding
+FLAT = 1e-13  # relative to the largest entry of Q: a smaller curvature is rounding
+SETTLED = 1e-14  # relative to Q and c: a smaller slope is rounding
 
 
 def simplex_qp(Q: np.ndarray, c: np.ndarray) -> np.ndarray:
     r"""Solve $\min_x \frac12 x^TQx + c^Tx$ over $x \ge 0$, $\sum_i x_i = 1$.
 
-    A primal active-set method. It starts in the middle of the simplex and takes shortest steps,
-    so equal views get equal weights as long as no bound separates them. All bounds that block a
-    step are taken up together: every free variable is then positive, no step is empty, the
-    objective falls strictly and the search ends after finitely many steps.
+    This is a primal active-set method. It starts at the center of the simplex and takes steps of
+    minimal norm, so equal views get equal weights as long as no bound separates them. All bounds
+    that block a step become active together. Every free variable is then positive, so each step
+    lowers the objective strictly and the search ends after finitely many steps.
 
     Parameters
     ----------
@@ -24,15 +24,17 @@ def simplex_qp(Q: np.ndarray, c: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    (m,) array, exact up to rounding; one eigenproblem of size at most m for each step.
+    (m,) array, exact up to rounding. A step takes one eigenproblem of size at most m.
 
+    Examples
+    --------
     >>> simplex_qp(np.diag([1.0, 3.0]), np.zeros(2)).round(12)
     array([0.75, 0.25])
     >>> simplex_qp(np.ones((3, 3)), np.array([1.0, 0.0, 0.0]))
     array([0. , 0.5, 0.5])
     """
     m = len(c)
-    c = c - c.min()  # a constant in c changes nothing but the rounding
+    c = c - c.min()  # a constant in c changes only the rounding
     scale = max(np.abs(Q).max(), c.max(), np.finfo(float).tiny)
     Q, c = Q / scale, c / scale
     x = np.full(m, 1.0 / m)
@@ -41,7 +43,7 @@ def simplex_qp(Q: np.ndarray, c: np.ndarray) -> np.ndarray:
     while True:
         if not _descended(Q, c, x, free):
             continue
-        again = free.tobytes() in visited  # only rounding can lead back to a face left for better
+        again = free.tobytes() in visited  # only rounding can lead back to a face
         visited.add(free.tobytes())
         multipliers = Q @ x + c
         multipliers -= multipliers @ x
@@ -53,23 +55,23 @@ def simplex_qp(Q: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _descended(Q: np.ndarray, c: np.ndarray, x: np.ndarray, free: np.ndarray) -> bool:
-    """Move x, in place, towards the minimum on the face of the free variables.
+    """Move x in place towards the minimum on the face of the free variables.
 
-    Returns whether it was reached; if not, the bounds that were hit have left `free`.
+    Return whether it was reached. If not, the variables that reached a bound are no longer `free`.
     """
     face = np.flatnonzero(free)
     if len(face) == 1:
         return True
-    plane = scipy.linalg.helmert(len(face))  # an orthonormal basis of the steps that sum to zero
+    plane = scipy.linalg.helmert(len(face))  # orthonormal basis of the steps of sum zero
     curvature, axes = np.linalg.eigh(plane @ Q[np.ix_(face, face)] @ plane.T)
     directions = plane.T @ axes
     level = c[face] - c[face].min()
     largest = np.abs(Q).max()
     curved = curvature > FLAT * largest
-    for _ in range(2):  # the second step refines the first by its own residual
+    for _ in range(2):  # the second step reduces the rounding error of the first
         slope = directions.T @ (Q[face] @ x + level)
         if np.abs(slope[~curved]).max(initial=0.0) > SETTLED * max(largest, level.max()):
-            step = -directions[:, ~curved] @ slope[~curved]  # a ray: a bound must stop it
+            step = -directions[:, ~curved] @ slope[~curved]  # unbounded: a bound must stop it
             reach = np.inf
         else:
             step = -directions[:, curved] @ (slope[curved] / curvature[curved])
@@ -89,17 +91,23 @@ def _descended(Q: np.ndarray, c: np.ndarray, x: np.ndarray, free: np.ndarray) ->
 
 
 def project_rows(V: np.ndarray, support: np.ndarray | None = None) -> np.ndarray:
-    r"""Every row's nearest point of the simplex: $\min_s \|s - v_i\|$, $s \ge 0$, $\sum_j s_j = 1$.
+    r"""Project rows onto the simplex: $\min_s \|s - v_i\|$, $s \ge 0$, $\sum_j s_j = 1$.
 
-    Each row is lowered by the one threshold that leaves a positive part of sum 1, found from its
-    sorted entries: n^2 log n for all rows of an n x n matrix, with four more such matrices.
+    The solution is $\max(v_i - t_i, 0)$ with the threshold $t_i$ that gives the sum 1, found from
+    the sorted entries. An n x n matrix takes O(n^2 log n), and four more such matrices.
 
     Parameters
     ----------
     V : (r, n) array
     support : (r, n) bool array, optional
-        Where a row may be positive. A row without support gets zeros.
+        Where a row may be positive. A row without support becomes zero.
 
+    Returns
+    -------
+    (r, n) array
+
+    Examples
+    --------
     >>> project_rows(np.array([[0.5, 0.5, -3.0], [2.0, 0.4, 0.0]]))
     array([[0.5, 0.5, 0. ],
            [1. , 0. , 0. ]])
@@ -109,7 +117,7 @@ def project_rows(V: np.ndarray, support: np.ndarray | None = None) -> np.ndarray
     allowed = V if support is None else np.where(support, V, -np.inf)
     peak = allowed.max(axis=1, keepdims=True)
     alive = peak > -np.inf
-    # The threshold is never more than 1 below the peak: what lies deeper is 0 in any case.
+    # The threshold is at most 1 below the peak: smaller entries are 0 in any case.
     shifted = np.maximum(allowed - np.where(alive, peak, 0.0), -1.0)
     ordered = np.sort(shifted, axis=1)[:, ::-1]
     excess = np.cumsum(ordered, axis=1) - 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,44 +17,47 @@ from .graph_learning import clipped_ridge, expression_value, self_expression
 from .linalg import gram, psd_part, weighted_sum
 from .simplex import simplex_qp
 
-KEPT = 0.7  # share of each column's sum that stays in the graph the labels are read from
-COLLAPSED = 1e-6  # a weight this near to 1 leaves nothing for the other kernels
+KEPT = 0.7  # share of each column's sum that is kept in the affinity matrix
+COLLAPSED = 1e-6  # a weight closer to 1 counts as all the weight
 
 
 class SPMKC(ComparedMethod):
-    r"""A kernel and a graph learned together, the graph true to the kernel near and far.
+    r"""Structure-preserving multiple kernel clustering: learn a kernel and a graph together.
 
     $$\min_{Z, K, w} \tfrac12\mathrm{Tr}(K - 2KZ + Z^TKZ) - \lambda_1\mathrm{Tr}(KZ)
       + \lambda_2\|Z\|_F^2 + \lambda_3\|K - \textstyle\sum_p w_pK_p\|_F^2 + \lambda_4\|w\|^2$$
 
-    over $Z \ge 0$ with zero diagonal, $K \succeq 0$ and w on the simplex: the first term keeps
-    the global structure (samples coded by the others), the second the local one (on kernels of
-    unit diagonal it stands for the kernel distances). Labels by spectral clustering of Z.
-
-    This is a re-implementation from the published description: the authors' program is
-    distributed in encrypted form and could not be compared with.
+    over $Z \ge 0$ with zero diagonal, $K \succeq 0$ and w on the simplex. The first term preserves
+    the global structure: it expresses every sample by the others. The second preserves the local
+    structure: for kernels with unit diagonal it is equivalent to a sum of kernel distances.
+    Spectral clustering of Z gives the labels.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     lam1, lam2, lam3, lam4 : float
-        Weights of the local term, of the size of Z, of the distance of K from the mixture, and
-        of even weights. Mostly lam1 / lam3 matters.
+        Weights of the local term, of the norm of Z, of the distance of K from the weighted sum,
+        and of the norm of w. The result depends mostly on lam1 / lam3.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer.
+        See KernelClusterer.
 
     Attributes
     ----------
     labels_ : (n,) int array
-    graph_ : (n, n) array, Z; column j codes sample j
-    embedding_ : (n, k) array, leading eigenvectors of the normalised graph
+    graph_ : (n, n) array, Z; column j expresses sample j
+    embedding_ : (n, k) array, leading eigenvectors of the normalized graph
     weights_ : (m,) array, w
-    objective_history_ : (n_iter_,) array, falling
+    objective_history_ : (n_iter_,) array, decreasing
     n_iter_ : int
-    converged_ : bool, whether Z settled within 20 iterations
+    converged_ : bool, whether Z converged within 20 iterations
 
-    An iteration takes some tens of n x n products and a full eigenproblem, O(n^3); in memory are
+    Notes
+    -----
+    This is a re-implementation from the published description. The authors' program is
+    distributed in encrypted form, so its output could not be compared.
+
+    An iteration takes some tens of n x n products and a full eigenproblem, O(n^3). The memory is
     the m kernels and about ten more n x n matrices.
 
     References
@@ -72,6 +75,7 @@ class SPMKC(ComparedMethod):
     1.0
     """
 
+    name = "spmkc"
     title = "SPMKC"
     reference = (
         "Z. Ren, Q. Sun, Simultaneous Global and Local Graph Structure Preserving for Multiple "
@@ -90,9 +94,26 @@ class SPMKC(ComparedMethod):
         lam2: float = 1.0,
         lam3: float = 200.0,
         lam4: float = 1.0,
-        **shared: Any,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, **shared)
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            center=center,
+            normalize=normalize,
+            indefinite=indefinite,
+            columns=columns,
+            n_init=n_init,
+            random_state=random_state,
+        )
         self.lam1 = lam1
         self.lam2 = lam2
         self.lam3 = lam3
@@ -119,14 +140,14 @@ class SPMKC(ComparedMethod):
         heaviest = int(self.weights_.argmax())
         if len(names) > 1 and self.weights_[heaviest] > 1 - COLLAPSED:
             warn(
-                f"all weight went to the kernel of {names[heaviest]} and none to the others: a "
-                "smaller lam1, or a larger lam3 or lam4, spreads it",
+                f"the kernel of {names[heaviest]} has all the weight, the others none: a smaller "
+                "lam1, or a larger lam3 or lam4, distributes it",
                 DegenerateWarning,
             )
 
 
 class Penalties(NamedTuple):
-    """The four weights of the objective, and what they amount to in the Z step."""
+    """The four weights of the objective, and the parameters of the Z step that follow."""
 
     lam1: float
     lam2: float
@@ -152,7 +173,7 @@ class State:
 
 
 def learn(kernels: list[np.ndarray], lam: Penalties) -> tuple[State, Trace]:
-    """Block descent from equal weights until Z moves by no more than 0.1 %."""
+    """Run block coordinate descent from equal weights until Z changes by at most 0.1 %."""
     M = gram(kernels)
     state = initial_state(kernels, lam)
     trace = Trace(tolerance=1e-3, after=0, cap=20)
@@ -169,27 +190,28 @@ def learn(kernels: list[np.ndarray], lam: Penalties) -> tuple[State, Trace]:
 
 
 def initial_state(kernels: list[np.ndarray], lam: Penalties) -> State:
-    """Equal weights, their mixture, and its clipped ridge solution."""
+    """Return equal weights, the mean kernel, and its clipped ridge solution."""
     w = np.full(len(kernels), 1 / len(kernels))
-    K = psd_part(weighted_sum(w, kernels))  # the same unless a kernel given is indefinite
+    K = psd_part(weighted_sum(w, kernels))  # unchanged unless a given kernel is indefinite
     return State(clipped_ridge(K, lam.gain, lam.ridge), K, w)
 
 
 def objective(state: State, kernels: list[np.ndarray], lam: Penalties) -> float:
-    """The value that every step lowers."""
+    """Compute the objective, which every step lowers."""
     expression = expression_value(state.K, state.Z, lam.gain, lam.ridge)
     misfit = np.linalg.norm(state.K - weighted_sum(state.w, kernels))
     return float(expression + lam.lam3 * misfit**2 + lam.lam4 * state.w @ state.w)
 
 
 def graph_step(state: State, lam: Penalties) -> np.ndarray:
-    """The best Z for this kernel, sought from the last one."""
+    """Compute the best Z for the kernel, starting from the previous Z."""
     return self_expression(state.K, lam.gain, lam.ridge, state.Z)
 
 
 def kernel_step(mixture: np.ndarray, Z: np.ndarray, lam: Penalties) -> np.ndarray:
-    r"""The best K for this graph and mixture: the positive semi-definite part of
-    $\sum_pw_pK_p - \frac1{2\lambda_3}[\frac12(I + ZZ^T) - \frac{1+\lambda_1}2(Z + Z^T)]$.
+    r"""Compute the best K for the graph and the mixture $\sum_pw_pK_p$: the PSD part of
+
+    $$\sum_pw_pK_p - \tfrac1{2\lambda_3}[\tfrac12(I + ZZ^T) - \tfrac{1+\lambda_1}2(Z + Z^T)]$$
     """
     slope = Z @ Z.T
     slope.flat[:: len(Z) + 1] += 1
@@ -200,17 +222,17 @@ def kernel_step(mixture: np.ndarray, Z: np.ndarray, lam: Penalties) -> np.ndarra
 def weight_step(
     K: np.ndarray, kernels: list[np.ndarray], M: np.ndarray, lam: Penalties
 ) -> np.ndarray:
-    """The best weights for this kernel; M (m, m) holds the traces Tr(K_p K_q)."""
+    """Compute the best weights for the kernel K; M (m, m) holds the traces Tr(K_p K_q)."""
     overlaps = np.array([np.vdot(kernel, K) for kernel in kernels])
     Q = 2 * (lam.lam3 * M + lam.lam4 * np.eye(len(M)))
     return simplex_qp(Q, -2 * lam.lam3 * overlaps)
 
 
 def affinity(Z: np.ndarray, kept: float = KEPT) -> np.ndarray:
-    """The symmetric graph (n, n) behind the labels: weak entries dropped, columns made equal.
+    """Compute the symmetric affinity matrix (n, n) that spectral clustering uses.
 
-    Of each column of $(Z + Z^T)/2$ the largest entries stay until they hold the share `kept` of
-    its sum; columns are divided by their maximum; the transpose is added.
+    In each column of $(Z + Z^T)/2$ the largest entries are kept that hold the share `kept` of its
+    sum. The columns are divided by their maximum, and the transpose is added.
 
     >>> affinity(np.array([[0, 8.0, 2], [8, 0, 0], [2, 0, 0]]))
     array([[0., 2., 1.],
@@ -228,7 +250,7 @@ def affinity(Z: np.ndarray, kept: float = KEPT) -> np.ndarray:
 
 
 def spectral_embedding(W: np.ndarray, k: int) -> np.ndarray:
-    r"""The k leading eigenvectors (n, k) of $D^{-1/2}WD^{-1/2}$; isolated samples stay zero."""
+    r"""Return the k leading eigenvectors (n, k) of $D^{-1/2}WD^{-1/2}$; isolated samples are 0."""
     degree = W.sum(axis=1)
     scale = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
     return top_eigenpairs(W * scale[:, None] * scale, k)[1]

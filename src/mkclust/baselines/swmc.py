@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,54 +14,54 @@ from ..progress import step
 from .base import ComparedMethod, Trace, checked_count
 from .graph_learning import (
     components,
-    kernel_neighbours,
+    kernel_neighbors,
     lowest_eigenpairs,
     squared_row_distances,
-    warn_of_components,
 )
 from .linalg import weighted_sum
 from .simplex import project_rows
 
-ZERO = 1e-10  # eigenvalues of a Laplacian that sum to less count as zeros
+ZERO = 1e-10  # Laplacian eigenvalues with a smaller sum count as zeros
 INNER_CAP = 50
 
 
 class SWMC(ComparedMethod):
-    r"""One graph of k components near all views' graphs, which weight themselves.
+    r"""Self-weighted multi-view clustering: learn one graph of k components near all graphs.
 
     $$\min_S \sum_v \|S - A_v\|_F \quad \text{s.t.} \quad S \ge 0,\; S\mathbf 1 = \mathbf 1,\;
       \mathrm{rank}(L_S) = n - k$$
 
-    Alternates $\alpha_v = 1/(2\|S - A_v\|_F)$ with the graph nearest to $\sum_v\alpha_vA_v$; the
-    rank is enforced by a penalty $\lambda\,\mathrm{Tr}(F^TL_SF)$ whose weight is doubled or
-    halved until k components are there. The components are the clusters: there is no k-means.
-    Their number can come out different from k, which is reported by a warning.
+    Two steps alternate: the weights are $\alpha_v = 1/(2\|S - A_v\|_F)$; S is the graph nearest to
+    $\sum_v\alpha_vA_v$. A penalty $\lambda\,\mathrm{Tr}(F^TL_SF)$ enforces the rank; its weight is
+    doubled or halved until the graph has k components. The components are the clusters, without
+    k-means. If their number differs from k in the end, a ConvergenceWarning gives both numbers.
 
     Parameters
     ----------
     n_clusters : int
         Number of clusters, k.
     graph : {"neighbors", "kernel"}
-        What to take for $A_v$: the adaptive-neighbour graph of the kernel's distances, or the
-        kernel itself, as in the published comparison. With ``"neighbors"`` the objective need
-        not fall at every step.
+        The graphs $A_v$: the adaptive-neighbor graph of the kernel's distances, or the kernel
+        itself, as in the published comparison. With ``"neighbors"`` the objective may rise.
     n_neighbors : int
-        Neighbours of each sample in that graph.
+        Neighbors of each sample in the adaptive-neighbor graph.
     kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer; `n_init` and `random_state` are without effect.
+        See MultiViewClusterer; `n_init` and `random_state` have no effect.
 
     Attributes
     ----------
-    labels_ : (n,) int array, the components of `graph_`; as many as `n_components_`
+    labels_ : (n,) int array, the components of `graph_`; their number is `n_components_`
     graph_ : (n, n) array, S, rows of sum 1, not symmetric
-    weights_ : (m,) array, alpha, not normalised
+    weights_ : (m,) array, alpha, not normalized
     n_components_ : int
     objective_history_, n_iter_, converged_
-        The sum above after each of the outer iterations.
+        The objective after each outer iteration.
 
-    Each inner step sorts n x n entries and takes k + 1 eigenvectors of an n x n matrix: O(n^3)
-    up to n = 800, then about O(n^2 k); none when there are too many components. In memory are
-    the m graphs and about eight more n x n matrices.
+    Notes
+    -----
+    An inner step sorts n x n entries and computes k + 1 eigenvectors of an n x n matrix: O(n^3) up
+    to n = 800, about O(n^2 k) beyond. If the graph has more than k components, no eigenvectors are
+    computed. The memory is the m graphs and about eight more n x n matrices.
 
     References
     ----------
@@ -76,15 +77,38 @@ class SWMC(ComparedMethod):
     (3, 1.0)
     """
 
+    name = "swmc"
     title = "SWMC"
     reference = (
         "F. Nie, J. Li, X. Li, Self-weighted Multiview Clustering with Multiple Graphs, IJCAI 2017"
     )
 
     def __init__(
-        self, n_clusters: int, *, graph: str = "neighbors", n_neighbors: int = 10, **shared: Any
+        self,
+        n_clusters: int,
+        *,
+        graph: str = "neighbors",
+        n_neighbors: int = 10,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, **shared)
+        super().__init__(
+            n_clusters,
+            kernel=kernel,
+            kernel_params=kernel_params,
+            center=center,
+            normalize=normalize,
+            indefinite=indefinite,
+            columns=columns,
+            n_init=n_init,
+            random_state=random_state,
+        )
         self.graph = graph
         self.n_neighbors = n_neighbors
 
@@ -92,18 +116,17 @@ class SWMC(ComparedMethod):
         fusion = fuse(self._graphs(kernels), k)
         self.graph_ = fusion.graph
         self.weights_ = fusion.weights
-        self.n_components_, self.labels_ = components(fusion.graph)
+        self.n_components_, labels = components(fusion.graph)
         self._keep(fusion.trace)
-        if self.n_components_ != k:
-            warn_of_components(self.title, self.n_components_, k, "they are the labels")
+        self._keep_labels(labels, k, "clusters are the connected components of the learned graph")
 
     def _graphs(self, kernels: KernelBank) -> list[np.ndarray]:
         if self.graph not in ("neighbors", "kernel"):
             raise InputError(f'graph must be "neighbors" or "kernel", got {self.graph!r}')
-        neighbours = checked_count("n_neighbors", self.n_neighbors)
+        n_neighbors = checked_count("n_neighbors", self.n_neighbors)
         if self.graph == "kernel":
             return list(kernels)
-        return [kernel_neighbours(K, neighbours) for K in kernels]
+        return [kernel_neighbors(K, n_neighbors) for K in kernels]
 
 
 @dataclass(frozen=True)
@@ -116,7 +139,7 @@ class Fusion:
 
 
 def fuse(graphs: list[np.ndarray], k: int) -> Fusion:
-    """The whole of SWMC on the graphs (n, n) of all views, from equal weights."""
+    """Run SWMC on the graphs (n, n) of all views, starting from equal weights."""
     alpha = np.full(len(graphs), 1 / len(graphs))
     F = lowest_eigenpairs(weighted_sum(alpha, graphs), k)[1]
     trace = Trace(tolerance=1e-8, after=0, cap=50)
@@ -135,9 +158,10 @@ def fuse(graphs: list[np.ndarray], k: int) -> Fusion:
 def rank_constrained_graph(
     A: np.ndarray, total: float, k: int, F: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""The graph S near $A/\sum\alpha$ whose Laplacian has k zero eigenvalues, and their vectors.
+    r"""Find a graph S (n, n) near $A/\sum\alpha$ whose Laplacian has k zero eigenvalues.
 
-    Starts from F (n, k) and weighs the penalty anew; ends with what it has after 50 steps.
+    The search starts from F (n, k) with a penalty of 1 and ends after at most 50 steps, even if
+    the number of zero eigenvalues is not k. Also returns the k lowest eigenvectors.
     """
     support = edges(A)
     distances = squared_row_distances(F)
@@ -150,7 +174,7 @@ def rank_constrained_graph(
             F = vectors[:, :k]
             distances = squared_row_distances(F)
         elif k < len(S) and values.sum() <= ZERO:
-            lam /= 2  # too many components: F stays
+            lam /= 2  # too many components: F is kept
         else:
             return S, vectors[:, :k]
     return S, F
@@ -159,15 +183,16 @@ def rank_constrained_graph(
 def nearest_graph(
     A: np.ndarray, total: float, penalty: np.ndarray, support: np.ndarray
 ) -> np.ndarray:
-    r"""$\min_S \sum_v\alpha_v\|S - A_v\|_F^2 + \langle S, P\rangle$ over rows on the simplex.
+    r"""Solve $\min_S \sum_v\alpha_v\|S - A_v\|_F^2 + \langle S, P\rangle$, rows on the simplex.
 
-    Every row is a projection of $(A - P/2)/\sum\alpha$, $A = \sum_v\alpha_vA_v$, on its support.
+    Every row of S is the projection of that row of $(A - P/2)/\sum\alpha$, with
+    $A = \sum_v\alpha_vA_v$, onto the simplex over its support.
     """
     return project_rows((A - penalty / 2) / total, support)
 
 
 def edges(A: np.ndarray) -> np.ndarray:
-    """Where A (n, n) is positive; a sample with no such entry is left to itself."""
+    """Return where A (n, n) is positive; a row without positive entries gets its diagonal."""
     support = A > 0
     alone = np.flatnonzero(~support.any(axis=1))
     support[alone, alone] = True
@@ -175,6 +200,6 @@ def edges(A: np.ndarray) -> np.ndarray:
 
 
 def self_weights(residuals: np.ndarray) -> np.ndarray:
-    r"""$\alpha_v = 1/(2\|S - A_v\|_F)$; a graph met exactly gets a weight large but finite."""
+    r"""Compute $\alpha_v = 1/(2\|S - A_v\|_F)$, which stays finite for a residual of zero."""
     floor = np.finfo(float).eps * max(residuals.max(), 1.0)
     return 0.5 / np.maximum(residuals, floor)

@@ -1,1 +1,1 @@
-"""Experiments: suites of methods on data sets, run under limits into one store."""
+"""Experiments: suites of methods on data sets, run under limits, with results in one store."""

@@ -1,4 +1,4 @@
-"""``mkclust bench``: run suites of experiments, and make tables and figures of what they gave."""
+"""``mkclust bench``: run suites of experiments, and make tables and figures of the results."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from rich.table import Table
 
 from ..exceptions import InputError
 from .display import following
-from .experiment import Experiment, Wishes, prepare
+from .experiment import Experiment, Options, prepare
 from .experiment import run as run_experiment
-from .export import export as export_rows
 from .record import FAILED, OUT_OF_MEMORY, OUT_OF_TIME
-from .registry import registered, unregistered
+from .registry import ORDERS, SHUFFLED, registered, unregistered
 from .store import Store
-from .suite import load_suite, suites
+from .suite import check_order, load_suite, stored_name, suites
 
 app = typer.Typer(
-    help="Run the paper's experiments and a leaderboard, and make tables and figures of them.",
+    help="Run the paper's experiments and a leaderboard; make tables and figures.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
 
-StorePath = Annotated[Path, typer.Option("--store", help="The file with the results.")]
+StorePath = Annotated[Path, typer.Option("--store", help="The file of results.")]
 Data = Annotated[
     Path | None,
-    typer.Option("--data", help="Folder of data sets; by default the variable MKCLUST_DATA."),
+    typer.Option("--data", help="Folder of data sets; by default $MKCLUST_DATA."),
 ]
+Order = Annotated[str, typer.Option(help=f"Order of the rows: {' or '.join(ORDERS)} (by class).")]
 STORE = Path("mkclust-bench.db")
 
 
@@ -40,34 +40,50 @@ STORE = Path("mkclust-bench.db")
 def run(
     suite: Annotated[str, typer.Argument(help="A suite's name, or a .toml file.")],
     data: Data = None,
-    methods: Annotated[str | None, typer.Option(help="Only these, comma-separated.")] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Only these methods, comma-separated.")
+    ] = None,
     datasets: Annotated[
         str | None, typer.Option(help="Only these data sets or files in --data, comma-separated.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Units at the same time, a thread each.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Parallel units, one thread each.")] = 1,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds per unit, waiting for a processor not counted.")
+        float | None, typer.Option(help="Seconds per unit, without waiting for a processor.")
     ] = None,
     memory_limit: Annotated[float | None, typer.Option(help="Gigabytes per unit.")] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Order of the rows: {' or '.join(ORDERS)} (by class); default shuffled."
+        ),
+    ] = None,
     store: StorePath = STORE,
     peers_python: Annotated[
-        str | None, typer.Option(help="Another interpreter that has the peers' packages.")
+        str | None, typer.Option(help="Interpreter with the packages of the peers.")
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Try again what did not succeed.")] = False,
-    keep_kernels: Annotated[bool, typer.Option(help="Leave the shared kernels on disk.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed units again.")] = False,
+    keep_kernels: Annotated[bool, typer.Option(help="Keep the shared kernels on disk.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Run what a suite has left to do; killed at any moment, the same command goes on."""
-    wishes = Wishes(
+    """Run the open units of a suite and print its first table.
+
+    The same command resumes an interrupted run.
+    """
+    options = Options(
         _folder(data), _several(datasets), _several(methods), jobs, time_limit, memory_limit,
-        peers_python, retry,
+        peers_python, retry, order,
     )  # fmt: skip
-    experiment = prepare(suite, wishes)
+    experiment = prepare(suite, options)
     console = Console(stderr=True, highlight=False, quiet=quiet)
-    _say_what_is_missing(experiment, console)
+    _print_skipped(experiment, console)
     with following(console, quiet) as report:
-        kept = run_experiment(experiment, store, wishes, report, keep_kernels)
-    _say_what_came_of_it(kept, experiment.suite.name, console)
+        kept = run_experiment(experiment, store, options, report, keep_kernels)
+    _print_counts(kept, experiment.suite.stored_as, console)
+    records = kept.records(experiment.suite.stored_as)
+    if records and not quiet:
+        from .tables import render
+
+        print(render(records, experiment.suite.name, "terminal", brief=True))
 
 
 @app.command()
@@ -76,14 +92,17 @@ def table(
     form: Annotated[
         str, typer.Option("--format", help="terminal, markdown, csv, latex.")
     ] = "terminal",
+    order: Order = SHUFFLED,
     store: StorePath = STORE,
 ) -> None:
-    """The results of a suite as a table."""
+    """Print the results of a suite as a table."""
     from .tables import render
 
-    records = _existing(store).records(suite)
+    check_order(order)
+    records = _existing(store).records(stored_name(suite, order))
     if not records:
-        raise InputError(f"{store} has no results of {suite}: mkclust bench run {suite}")
+        option = "" if order == SHUFFLED else f" --order {order}"
+        raise InputError(f"{store} has no results of {suite}: mkclust bench run {suite}{option}")
     print(render(records, suite, form))
 
 
@@ -92,12 +111,12 @@ def figure(
     name: Annotated[str, typer.Argument(help="figure2, figure4, figure5 or ranks.")],
     data: Data = None,
     store: StorePath = STORE,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for the pictures.")] = Path(),
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder of the pictures.")] = Path(),
     dataset: Annotated[
-        str | None, typer.Option(help="By default BBCSport, or the bundled Mfeat without it.")
+        str | None, typer.Option(help="By default BBCSport if present, otherwise Mfeat.")
     ] = None,
 ) -> None:
-    """A figure, as PNG and SVG."""
+    """Draw a figure, as PNG and SVG."""
     from .figures import draw
 
     for path in draw(name, store, _folder(data), out, dataset):
@@ -109,30 +128,33 @@ def export(
     out: Annotated[Path, typer.Argument(help="A .csv or .parquet file.")],
     store: StorePath = STORE,
 ) -> None:
-    """Every finished unit as a row of a table, with metrics, times, versions and machine."""
+    """Write every finished unit as a row, with metrics, times, versions and machine."""
+    from .tables import export as export_rows
+
     print(f"{export_rows(_existing(store), out)} rows written to {out}")
 
 
 @app.command("list")
 def list_(data: Data = None) -> None:
-    """List suites, and data sets with whether they are there and where they come from."""
+    """List suites, and data sets with their presence, source, license and file."""
     console = Console(highlight=False)
-    shown = Table("suite", "what it is", box=None, padding=(0, 2, 0, 0))
+    shown = Table("suite", "content", box=None, padding=(0, 2, 0, 0))
     for name in suites():
         shown.add_row(f"[bold]{name}[/]", escape(load_suite(name).title))
     console.print(shown, "")
     folder = _folder(data)
-    table = Table("data set", "samples", "classes", "views", "here", box=None, padding=(0, 2, 0, 0))
+    heads = ("data set", "samples", "classes", "views", "present")
+    table = Table(*heads, box=None, padding=(0, 2, 0, 0))
     for entry in registered().values():
         sizes = map(str, (entry.n, entry.k, len(entry.views)))
         table.add_row(escape(entry.name), *sizes, "yes" if entry.present(folder) else "no")
     console.print(table, "")
     for entry in registered().values():
         files = " or ".join(entry.files) or "bundled"
-        words = f"{entry.source}; licence: {entry.licence}; file: {files}"
-        console.print(f"[bold]{escape(entry.name)}[/]: {escape(words)}", soft_wrap=True)
+        details = f"{entry.source}; license: {entry.license}; file: {files}"
+        console.print(f"[bold]{escape(entry.name)}[/]: {escape(details)}", soft_wrap=True)
     for name in unregistered(folder):
-        console.print(f"also in the folder, to be run by its name: {escape(name)}")
+        console.print(f"unregistered file, can be run by its name: {escape(name)}")
 
 
 def _folder(given: Path | None) -> Path | None:
@@ -149,11 +171,11 @@ def _several(given: str | None) -> list[str] | None:
 
 def _existing(path: Path) -> Store:
     if not path.is_file():
-        raise InputError(f"no results at {path}: run a suite first, or say where with --store")
+        raise InputError(f"no results at {path}: run a suite first, or give the file by --store")
     return Store(path)
 
 
-def _say_what_is_missing(experiment: Experiment, console: Console) -> None:
+def _print_skipped(experiment: Experiment, console: Console) -> None:
     for entry in experiment.absent:
         console.print(
             f"[yellow]skipped:[/] {escape(entry.name)} is absent: {escape(entry.where())}"
@@ -162,7 +184,7 @@ def _say_what_is_missing(experiment: Experiment, console: Console) -> None:
         console.print(f"[yellow]skipped:[/] not installed: {', '.join(experiment.not_installed)}")
 
 
-def _say_what_came_of_it(store: Store, suite: str, console: Console) -> None:
+def _print_counts(store: Store, suite: str, console: Console) -> None:
     records = store.records(suite)
     counts = Counter(record.status.partition(":")[0] for record in records if record.ok)
     for status in (OUT_OF_TIME, OUT_OF_MEMORY, FAILED):

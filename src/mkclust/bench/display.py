@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, now and then a line elsewhere."""
+"""Progress of a run: a bar on a terminal, otherwise a line every half minute."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from .runner import Runner
 
-EVERY = 30.0  # seconds between two lines where there is no terminal
+EVERY = 30.0  # seconds between two lines without a terminal
 
 
 @contextmanager
 def following(console: Console, quiet: bool = False) -> Iterator[Callable[[Runner], None]]:
-    """A function to be told of every change in a run."""
+    """Yield a function that displays the state of a runner."""
     if quiet:
         yield lambda _: None
     elif console.is_terminal:
@@ -35,21 +35,21 @@ def following(console: Console, quiet: bool = False) -> Iterator[Callable[[Runne
 
 
 def progress(runner: Runner) -> tuple[int, int]:
-    """Units of the suite that are done, and all of them."""
+    """Return the number of finished units, and of all units."""
     counts = runner.store.counts()
     total = sum(counts.values())
     return total - counts.get("", 0), total
 
 
 def under_way(runner: Runner) -> str:
-    """What the workers are at, such as ``hmkc on Mfeat``."""
+    """Return what the workers compute, such as ``hmkc on Mfeat``."""
     return ", ".join(
         f"{job.units[0].method} on {job.units[0].dataset}" for job in runner.jobs if job.units
     )
 
 
 class _Clock:
-    """Time left, from the pace of this run so far."""
+    """Estimates the time left from the pace of this run."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -65,7 +65,7 @@ class _Clock:
 
 
 class _Lines:
-    """A line every half minute, and one at the end."""
+    """Prints a line every half minute, and one at the end."""
 
     def __init__(self, console: Console) -> None:
         self._console, self._clock, self._last = console, _Clock(), time.monotonic()

@@ -1,4 +1,4 @@
-"""Methods over data sets: who stands where without labels, and whether it is more than luck."""
+"""The leaderboard: scores and average ranks of methods over data sets, with significance tests."""
 
 from __future__ import annotations
 
@@ -7,24 +7,34 @@ from statistics import median
 
 import numpy as np
 
-from .cells import as_printed, entry_title, rank_line, reasons, score_cell, score_line, seconds
 from .ranks import against, average_ranks, critical_difference, friedman, rank_rows
-from .scores import METRIC_TITLES, Results, title
+from .scores import (
+    METRIC_TITLES,
+    Results,
+    as_printed,
+    entry_title,
+    rank_line,
+    reasons,
+    score_cell,
+    score_line,
+    seconds,
+    title,
+)
 from .sheet import Cell, Line, Sheet, mark_extremes
 
 METRICS = ("acc", "nmi", "ari")
-NMI_NOTE = "NMI is mutual information over the larger entropy."
-RANK_NOTE = "Ranks are of the values as printed; equal values share a rank, a missing one is last."
+NMI_NOTE = "NMI is mutual information divided by the larger entropy."
+RANK_NOTE = "Ranks are of the printed values; equal values share a rank, a missing one is last."
 
 
 def sheets(results: Results, spread: bool = False) -> list[Sheet]:
-    """The standing, and a table of every metric."""
+    """Return the standing, and one table per metric."""
     tables = [scoreboard(results, metric, spread) for metric in METRICS]
     return [standing(results), *tables]
 
 
 def scoreboard(results: Results, metric: str, spread: bool = False) -> Sheet:
-    """Data sets by methods in the order of their average rank; those that need labels apart."""
+    """Return data sets by methods in order of average rank, with tuned methods at the end."""
     order = _ordered(results)
     lines = []
     for dataset in results.datasets:
@@ -33,13 +43,13 @@ def scoreboard(results: Results, metric: str, spread: bool = False) -> Sheet:
         cells = score_line("", dataset, "", row[:free], spread).cells
         rest = tuple(score_cell(score, spread) for score in row[free:])
         lines.append(Line("", dataset, "", cells + rest))
-    notes = ["Best and second are among the methods that need no labels."]
+    notes = ["Best and second are among the methods that use no labels."]
     notes += [NMI_NOTE] if metric == "nmi" else []
     missing = reasons(results)
     if metric == "acc":
         notes += missing
     elif missing:
-        notes.append("Why results are missing is said under ACC.")
+        notes.append("The table of ACC gives the reasons of missing results.")
     return Sheet(
         f"{METRIC_TITLES[metric]} in percent", ("data set", ""),
         tuple(entry_title(entry) for entry in order), tuple(lines), tuple(notes),
@@ -47,7 +57,7 @@ def scoreboard(results: Results, metric: str, spread: bool = False) -> Sheet:
 
 
 def standing(results: Results) -> Sheet:
-    """Methods in the order of their average rank by ACC, with what that order is worth."""
+    """Return methods in order of average rank by ACC, with means, times and p-values."""
     order = _ordered(results)
     free = [entry for entry in order if not entry[1]]
     tables = {metric: _matrix(results, order, metric) for metric in METRICS}
@@ -79,28 +89,28 @@ def _standing_notes(acc: np.ndarray, common: np.ndarray, with_labels: bool) -> t
         f"rank: average over data sets. {RANK_NOTE} wins: data sets where no ACC is "
         f"higher. mean: in percent, over the data sets on which every method with any result has "
         f"one ({int(common.sum())} of {n}). results: data sets finished. CPU s: median of one run, "
-        "without the kernels all methods share.",
+        "without the shared kernels.",
     ]
     if with_labels:
-        notes.append("†: chosen with the labels, and therefore neither ranked nor marked.")
+        notes.append("†: tuned with the labels, and therefore neither ranked nor marked.")
     if n >= 2 and m >= 3:
         notes.append(
-            f"Friedman's test that all rank alike by ACC: p = {friedman(acc):.2g}. Average ranks "
-            f"differ at 5 % if more than {critical_difference(m, n):.2f} apart (Nemenyi). p: first "
-            "against each other, Wilcoxon's signed-rank test over the data sets both finished, "
-            "corrected by Holm."
+            f"Friedman's test of equal ranks by ACC: p = {friedman(acc):.2g}. Average ranks differ "
+            f"at 5 % if they are more than {critical_difference(m, n):.2f} apart (Nemenyi). p: the "
+            "first method against each other one, Wilcoxon's signed-rank test over the data sets "
+            "that both finished, corrected by Holm."
         )
     return tuple(notes)
 
 
 def leaderboard_scores(results: Results, metric: str = "acc") -> tuple[list[str], np.ndarray]:
-    """Names and scores (data sets, methods) of the methods that need no labels, best rank first."""
+    """Return names and scores (data sets, methods) of the untuned methods, best rank first."""
     free = [entry for entry in _ordered(results) if not entry[1]]
     return [title(method) for method, _ in free], _matrix(results, free, metric)
 
 
 def _ordered(results: Results) -> list[tuple[str, bool]]:
-    """Methods by average rank of ACC, then those chosen with labels in the paper's order."""
+    """Order methods by average rank of ACC, followed by the tuned ones."""
     entries = results.entries()
     free = [entry for entry in entries if not entry[1]]
     if not free:
@@ -119,7 +129,7 @@ def _matrix(results: Results, entries: Sequence[tuple[str, bool]], metric: str) 
 
 
 def _common(scores: np.ndarray) -> np.ndarray:
-    """Data sets on which every method has a result, of the methods that have any."""
+    """Select the data sets on which every method with any result has one."""
     known = ~np.isnan(scores)
     return np.asarray(known[:, known.any(axis=0)].all(axis=1))
 

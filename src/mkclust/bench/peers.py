@@ -1,4 +1,4 @@
-"""Other ways to the same end: plain baselines, and the packages of others in their default use."""
+"""Methods outside METHODS: simple baselines, and other packages with their default settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.preprocessing import StandardScaler
 
-from ..dual_noise.estimator import cluster
+from ..base import KernelClusterer
 from ..exceptions import InputError
 from ..linalg.kmeans import kmeans_labels
 from ..methods import METHODS
@@ -24,10 +24,11 @@ Labeller = Callable[[Views, int, int], Any]
 
 @dataclass(frozen=True)
 class Peer:
-    """A way to labels: called with dense views (or kernels), the number of clusters and a seed.
+    """A function (views, k, seed) -> labels, with its title.
 
-    `package` is the name it is imported by, empty if nothing beyond mkclust's own needs is.
-    `whole` says that it takes the views as they were read, whatever they are.
+    `package` is the module it needs, empty if it needs none beyond the dependencies of mkclust.
+    `needs_labels` marks a method whose setting is chosen with the classes. `kernels` says that it
+    is given kernel matrices in place of views.
     """
 
     title: str
@@ -35,35 +36,30 @@ class Peer:
     label: Labeller
     needs_labels: bool = False
     kernels: bool = False
-    whole: bool = False
 
     @property
     def installed(self) -> bool:
+        """Whether the package it needs can be imported."""
         return not self.package or find_spec(self.package) is not None
 
 
 def concatenated(views: Views) -> np.ndarray:
-    """All columns side by side, each of mean 0 and variance 1 (a constant one stays 0)."""
+    """Concatenate all columns, each scaled to mean 0 and variance 1 (a constant one to 0)."""
     return np.hstack([StandardScaler().fit_transform(dense(view)) for view in views])
 
 
 def dense(view: Any) -> np.ndarray:
-    """A view as a dense float64 array."""
+    """Return a view as a dense float64 array."""
     return np.asarray(view.toarray() if sp.issparse(view) else view, dtype=np.float64)
 
 
-def automatic(views: Any, k: int, seed: int) -> Any:
-    """What `mkclust.cluster` does unless told otherwise."""
-    return cluster(views, k, random_state=seed).labels_
-
-
 def concat_kmeans(views: Views, k: int, seed: int) -> Any:
-    """k-means on all columns side by side."""
+    """Cluster the concatenated columns by k-means."""
     return KMeans(k, n_init=10, random_state=seed).fit_predict(concatenated(views))
 
 
 def concat_spectral(views: Views, k: int, seed: int) -> Any:
-    """Spectral clustering of the neighbour graph of all columns side by side."""
+    """Cluster the kNN graph of the concatenated columns by spectral clustering."""
     model = SpectralClustering(k, affinity="nearest_neighbors", random_state=seed)
     return model.fit_predict(concatenated(views))
 
@@ -94,7 +90,7 @@ def _imml(kind: str) -> Labeller:
 
 
 def _snf(views: Views, k: int, seed: int) -> Any:
-    """Similarity network fusion as its manual has it, then spectral clustering of the network."""
+    """Similarity network fusion as in the manual of snfpy, then spectral clustering."""
     snf = import_module("snf")
     tables = [dense(view) for view in views]
     affinities = snf.make_affinity(tables, metric="euclidean", K=20, mu=0.5)
@@ -103,7 +99,7 @@ def _snf(views: Views, k: int, seed: int) -> Any:
 
 
 def _mkkm_mr(kernels: Views, k: int, seed: int) -> Any:
-    """The package asks for kernels that are centred and normalised; it has no default lambda."""
+    """MKKM-MR of the package mkkm-mr, which has no default lambda: lambda is 1."""
     module = import_module("mkkm_mr")
     K = np.stack(kernels)
     H = module.mkkm_mr(K, import_module("mkkm_mr.lib").calM(K), k, 1.0)[0]
@@ -115,20 +111,19 @@ def _best_view(kernels: Views, k: int, seed: int) -> Any:
 
 
 PEERS: dict[str, Peer] = {
-    "auto": Peer("mkclust, automatic", "", automatic, whole=True),
     "concat-kmeans": Peer("concatenation, k-means", "", concat_kmeans),
     "concat-spectral": Peer("concatenation, spectral", "", concat_spectral),
     "best-view": Peer("best single view", "", _best_view, needs_labels=True, kernels=True),
     "mvlearn-kmeans": Peer("mvlearn k-means", "mvlearn", _mvlearn("MultiviewKMeans")),
     "mvlearn-coreg": Peer(
-        "mvlearn co-regularised", "mvlearn", _mvlearn("MultiviewCoRegSpectralClustering")
+        "mvlearn co-regularized", "mvlearn", _mvlearn("MultiviewCoRegSpectralClustering")
     ),
     "mvlearn-spectral": Peer(
         "mvlearn co-trained spectral", "mvlearn", _mvlearn("MultiviewSpectralClustering")
     ),
     "polyview-kmeans": Peer("polyview k-means", "polyview", _polyview("MultiViewKMeans")),
     "polyview-coreg": Peer(
-        "polyview co-regularised", "polyview", _polyview("MultiViewCoRegSpectralClustering")
+        "polyview co-regularized", "polyview", _polyview("MultiViewCoRegSpectralClustering")
     ),
     "imml-nemo": Peer("imml NEMO", "imml", _imml("NEMO")),
     "imml-lfimvc": Peer("imml LF-IMVC", "imml", _imml("LFIMVC")),
@@ -138,7 +133,7 @@ PEERS: dict[str, Peer] = {
 
 
 def peer(name: str) -> Peer:
-    """A peer by name, or any function (views, k, seed) -> labels as ``module:function``."""
+    """Return a peer by name, or any function (views, k, seed) -> labels as ``module:function``."""
     if name in PEERS:
         return PEERS[name]
     module, _, function = name.partition(":")
@@ -148,11 +143,12 @@ def peer(name: str) -> Peer:
         raise InputError(f"no method {name!r}: {error}") from None
 
 
-def takes_anything(method: str) -> bool:
-    """Whether a method takes views as they were read: features or kernels."""
-    return method in PEERS and PEERS[method].whole
-
-
 def uses_kernels(method: str) -> bool:
-    """Whether a method works on the kernels that are computed once for all of a data set."""
-    return method in METHODS or (method in PEERS and PEERS[method].kernels)
+    """Return whether a method is given the shared kernels of a data set; the others get its views.
+
+    >>> uses_kernels("akkm"), uses_kernels("graph-fusion"), uses_kernels("concat-kmeans")
+    (True, False, False)
+    """
+    if method in METHODS:
+        return issubclass(METHODS[method], KernelClusterer)
+    return method in PEERS and PEERS[method].kernels

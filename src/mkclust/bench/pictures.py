@@ -1,4 +1,4 @@
-"""How figures for print look and are saved: sizes of a column, black on white, PNG and SVG."""
+"""Style and files of figures for print: column widths, black on white, PNG and SVG."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..exceptions import InputError
 from ..io.atomic import replacing
 
 SINGLE, DOUBLE = 3.35, 7.0  # inches: one column, two columns
-POINTS = 8  # smallest letters
+POINTS = 8  # font size
 DPI = 300
-INKS = ("#000000", "#1f5a96", "#c2571a", "#6b6b6b")  # apart in lightness, too
+INKS = ("#000000", "#1f5a96", "#c2571a", "#6b6b6b")  # they differ in lightness, too
 LINES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
 MARKS = ("o", "s", "^", "D")
 
@@ -35,16 +35,16 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "legend.frameon": False,
-    "svg.fonttype": "none",  # letters stay letters
-    "svg.hashsalt": "mkclust",  # the same figure gives the same bytes
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "mkclust",  # the same figure gives the same file
 }
 
 
 @contextmanager
 def for_print(width: float, height: float, **layout: Any) -> Iterator[tuple[Any, Any]]:
-    """A figure of that many inches in the style above, and its axes as ``plt.subplots`` has them.
+    """Yield a figure of the given size in inches and its axes, as ``plt.subplots`` returns them.
 
-    No window, no global state: the caller's matplotlib is left as it was.
+    No window is opened, and the global settings of matplotlib do not change.
     """
     try:
         import matplotlib
@@ -59,7 +59,7 @@ def for_print(width: float, height: float, **layout: Any) -> Iterator[tuple[Any,
 
 
 def saved(figure: Any, folder: str | Path, name: str) -> list[Path]:
-    """Write NAME.png and NAME.svg into the folder, each whole or not at all."""
+    """Write NAME.png and NAME.svg into the folder, each atomically; return the paths."""
     import matplotlib
 
     target = Path(folder)

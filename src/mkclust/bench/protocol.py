@@ -1,4 +1,4 @@
-"""One unit: fit, label as the protocol says, compare with the classes, and measure what it took."""
+"""One unit: fit the method, label by the protocol, score against the classes, measure the cost."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..base import MultiViewClusterer
-from ..contingency import Table
+from ..base import KernelClusterer, MultiViewClusterer
+from ..data.views import MultiView
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import remembered_by
-from ..methods import METHODS
-from .peers import peer, takes_anything, uses_kernels
+from ..methods import METHODS, estimator_for
+from ..metrics import accuracy, ari, nmi, purity
+from .peers import peer, uses_kernels
 from .record import DONE
-from .registry import class_numbers, dataset
+from .registry import class_numbers, dataset, row_order
 from .shared import MappedKernels, Shared, SharedSpectra
 from .store import Outcome
 from .units import KERNELS, Unit
 
-LABELS_OF_ITS_OWN = ("oplf", "swmc", "cagl")  # scored as they are: no k-means of ours after them
-REPEATING = 0.7  # share of the time limit that repeated fits of a peer may fill
-SCORES: dict[tuple[str, str], Callable[[Table], float]] = {
-    ("acc", ""): Table.accuracy,
-    ("nmi", "max"): Table.nmi,
-    ("nmi", "arithmetic"): lambda table: table.nmi("arithmetic"),
-    ("purity", ""): Table.purity,
-    ("ari", ""): Table.ari,
+OWN_LABELS = ("oplf", "swmc", "cagl")  # methods that do not label by k-means on an embedding
+REPEATING = 0.7  # share of the time limit that repeated fits of a peer may use
+SCORES: dict[tuple[str, str], Callable[[Any, Any], float]] = {
+    ("acc", ""): accuracy,
+    ("nmi", "max"): nmi,
+    ("nmi", "arithmetic"): partial(nmi, normalizer="arithmetic"),
+    ("purity", ""): purity,
+    ("ari", ""): ari,
 }
 
 
@@ -43,7 +45,8 @@ class Place:
     seconds: float = float("inf")
 
     def shared(self, unit: Unit) -> Shared:
-        return Shared.of(self.cache, unit.dataset, unit.content)
+        """Return the folder of the kernels that a unit uses."""
+        return Shared.of(self.cache, unit)
 
 
 @dataclass(frozen=True)
@@ -57,69 +60,84 @@ class Fit:
 
 
 def compute(unit: Unit, place: Place) -> Outcome:
-    """The outcome of a unit; whatever goes wrong is raised."""
+    """Return the outcome of a unit; errors of the method are raised.
+
+    The method gets the rows in the order of the unit. Its labels are mapped back to the order of
+    the data set before they are scored.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if unit.method == KERNELS:
             return build_kernels(unit, place)
-        if not uses_kernels(unit.method):
+        if uses_kernels(unit.method):
+            shared = place.shared(unit)
+            classes, shared_cpu = shared.classes(), shared.cpu()
+            data: Any = shared.kernels()
+        else:
             views = dataset(unit.dataset, place.data).load(place.data)
-            classes = class_numbers(views)
-            given = views if takes_anything(unit.method) else views.views
-            fit = peer_fit(unit, given, int(classes.max()) + 1, place.seconds)
-            return scored(unit, fit, classes)
-        shared = place.shared(unit)
-        classes = shared.classes()
-        fit = kernel_fit(unit, shared.kernels(), int(classes.max()) + 1, place.seconds)
-        return scored(unit, fit, classes, shared.cpu())
+            classes, shared_cpu = class_numbers(views), 0.0
+            data = views[row_order(classes, unit.order, unit.seed)]
+        fit = fitted(unit, data, int(classes.max()) + 1, place.seconds)
+        return scored(unit, fit, classes, shared_cpu)
 
 
 def build_kernels(unit: Unit, place: Place) -> Outcome:
-    """The unit that the others of a data set wait for."""
+    """Compute the shared kernels of a data set, which other units wait for."""
     shared = place.shared(unit)
     began = time.perf_counter()
     if not shared.ready:
-        shared.build(dataset(unit.dataset, place.data), place.data)
+        shared.build(dataset(unit.dataset, place.data), place.data, unit)
     return Outcome(DONE, cpu=shared.cpu(), wall=time.perf_counter() - began)
 
 
-def kernel_fit(unit: Unit, kernels: MappedKernels, k: int, seconds: float) -> Fit:
-    """A method on the shared kernels, or a peer that takes kernels."""
-    parameters = dict(unit.parameters)
+def fitted(unit: Unit, data: MultiView | MappedKernels, k: int, seconds: float) -> Fit:
+    """Fit a method to views, or to the shared kernels if it works on kernels."""
+    settings = dict(unit.parameters)
     if unit.method == "best-view":
-        kernels = kernels.only(parameters.pop("view"))
-        return model_fit(METHODS["akkm"](k, random_state=unit.seed), kernels, unit)
+        assert isinstance(data, MappedKernels)
+        model = estimator_for("akkm", k, random_state=unit.seed)
+        return model_fit(model, data.only(settings["view"]), unit)
     if unit.method not in METHODS:
-        return peer_fit(unit, list(kernels), k, seconds)
-    model = METHODS[unit.method](k, random_state=unit.seed, **parameters)
-    return model_fit(model, kernels, unit)
+        given = data.views if isinstance(data, MultiView) else list(data)
+        return peer_fit(unit, given, k, seconds)
+    if isinstance(data, MultiView) and data.kernels:
+        settings["precomputed"] = True
+    model = estimator_for(unit.method, k, random_state=unit.seed, **settings)
+    return model_fit(model, data, unit)
 
 
-def model_fit(model: MultiViewClusterer, kernels: MappedKernels, unit: Unit) -> Fit:
-    """One fit; the repetitions are of k-means on its embedding, where labels come from there."""
-    spectra = SharedSpectra(kernels)
+def model_fit(model: MultiViewClusterer, data: MultiView | MappedKernels, unit: Unit) -> Fit:
+    """Fit once; the repetitions are runs of k-means on the embedding, if there is one."""
     cpu, wall = time.process_time(), time.perf_counter()
-    with remembered_by(spectra):
-        model.fit_kernels(kernels)
-    cpu, wall = time.process_time() - cpu - spectra.spent, time.perf_counter() - wall
+    used = spent = 0.0
+    if isinstance(data, MappedKernels):
+        assert isinstance(model, KernelClusterer)
+        spectra = SharedSpectra(data)
+        with remembered_by(spectra):
+            model.fit_kernels(data)
+        used, spent = spectra.used, spectra.spent
+    else:
+        model.fit(data)
+    cpu, wall = time.process_time() - cpu - spent, time.perf_counter() - wall
+    if unit.method in OWN_LABELS:
+        return Fit([model.labels_], cpu, wall, used)
     how, k = unit.protocol, int(model.n_clusters)
-    if unit.method in LABELS_OF_ITS_OWN:
-        return Fit([model.labels_], cpu, wall, spectra.used)
     labels = [
         kmeans_labels(model.embedding_, k, how.restarts, unit.seed + run, how.start)
         for run in range(how.runs)
     ]
-    return Fit(labels, cpu, wall, spectra.used)
+    return Fit(labels, cpu, wall, used)
 
 
 def peer_fit(unit: Unit, views: Any, k: int, seconds: float) -> Fit:
-    """One fit per repetition, each with its own seed; the time is that of one.
+    """Fit once per repetition, each with its own seed; the time is that of one fit.
 
-    No repetition is begun that would probably end after the limit: there are then fewer.
+    A repetition that would probably exceed the time limit is not started.
     """
     label = peer(unit.method).label
     cpu, wall = time.process_time(), time.perf_counter()
     labels: list[np.ndarray] = []
+    spent = 0.0
     while len(labels) < unit.protocol.runs:
         labels.append(np.asarray(label(views, k, unit.seed + len(labels))))
         spent = time.process_time() - cpu
@@ -129,14 +147,26 @@ def peer_fit(unit: Unit, views: Any, k: int, seconds: float) -> Fit:
     return Fit(labels, spent / len(labels), passed / len(labels))
 
 
-def scored(unit: Unit, fit: Fit, classes: Any, shared_cpu: float = 0.0) -> Outcome:
-    """Mean and standard deviation of every metric over the repetitions."""
-    tables = [Table.of(classes, labels, finite=True) for labels in fit.labels]
-    rows = []
-    for (metric, normaliser), score in SCORES.items():
-        values = [score(table) for table in tables]
-        rows.append((metric, normaliser, float(np.mean(values)), float(np.std(values))))
+def scored(unit: Unit, fit: Fit, classes: np.ndarray, shared_cpu: float = 0.0) -> Outcome:
+    """Return mean and standard deviation of every metric over the repetitions."""
+    rows = row_order(classes, unit.order, unit.seed)
+    found = [in_original_order(labels, rows) for labels in fit.labels]
+    table = []
+    for (metric, normalizer), score in SCORES.items():
+        values = [score(classes, labels) for labels in found]
+        table.append((metric, normalizer, float(np.mean(values)), float(np.std(values))))
     return Outcome(
-        DONE, metrics=rows, runs=len(fit.labels), cpu=fit.cpu, wall=fit.wall,
+        DONE, metrics=table, runs=len(found), cpu=fit.cpu, wall=fit.wall,
         shared_cpu=shared_cpu + fit.spectra,
     )  # fmt: skip
+
+
+def in_original_order(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the labels (n,) of samples taken at `rows` in the order of the data set.
+
+    >>> in_original_order(np.array([7, 8, 9]), np.array([2, 0, 1])).tolist()
+    [8, 9, 7]
+    """
+    found = np.empty_like(labels)
+    found[rows] = labels
+    return found

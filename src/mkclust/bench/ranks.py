@@ -1,7 +1,7 @@
-r"""Whether differences between methods are more than luck: ranks over data sets and their tests.
+r"""Average ranks of methods over data sets, and significance tests of their differences.
 
 J. Demšar. Statistical Comparisons of Classifiers over Multiple Data Sets. JMLR 7, 2006.
-Scores are (data sets, methods), larger is better, NaN where a method has no result.
+Scores are (data sets, methods); larger is better; NaN where a method has no result.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from ..exceptions import InputError
 
 
 def rank_rows(scores: Any, missing: str = "last") -> np.ndarray:
-    """Rank of every method on every data set, 1 the best; equal scores share their mean rank.
+    """Return the rank of every method on every data set; 1 is best; ties share their mean rank.
 
-    A missing result ranks last (several share the last places), or stays NaN with
-    ``missing="skip"``, as in the paper's averages, which spares a method what it could not do.
+    A missing result ranks last (several share the mean of the last ranks), or stays NaN with
+    ``missing="skip"``, as in the averages of the paper.
 
     >>> rank_rows([[0.9, 0.5, 0.9], [0.2, np.nan, 0.1]])
     array([[1.5, 3. , 1.5],
@@ -34,7 +34,7 @@ def rank_rows(scores: Any, missing: str = "last") -> np.ndarray:
 
 
 def average_ranks(scores: Any, missing: str = "last") -> np.ndarray:
-    """Mean over data sets of each method's rank: (methods,).
+    """Return the mean rank of each method over data sets, (methods,).
 
     >>> average_ranks([[0.9, 0.5], [0.2, 0.3], [0.8, 0.1]]).round(2)
     array([1.33, 1.67])
@@ -43,7 +43,7 @@ def average_ranks(scores: Any, missing: str = "last") -> np.ndarray:
 
 
 def friedman(scores: Any) -> float:
-    """p-value of the hypothesis that all methods rank alike (chi-square form, ties corrected).
+    """Return the p-value of equal ranks of all methods (chi-square form, corrected for ties).
 
     >>> round(friedman([[3, 2, 1]] * 4), 4)  # chi2 = 8 with 2 degrees of freedom: exp(-4)
     0.0183
@@ -52,14 +52,14 @@ def friedman(scores: Any) -> float:
     if ranks.shape[0] < 2 or ranks.shape[1] < 3:
         raise InputError(f"Friedman's test needs 2 data sets and 3 methods, got {ranks.shape}")
     if (ranks == ranks[:, :1]).all():
-        return 1.0  # nothing but ties, where the statistic is 0/0
+        return 1.0  # only ties, where the statistic is 0/0
     return float(friedmanchisquare(*ranks.T).pvalue)
 
 
 def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) -> float:
-    r"""Nemenyi: average ranks differ if further apart than $q_\alpha \sqrt{k(k+1)/(6N)}$.
+    r"""Return the critical difference of average ranks (Nemenyi), $q_\alpha \sqrt{k(k+1)/(6N)}$.
 
-    $q_\alpha$ is the studentised range of k methods at infinite degrees of freedom over √2.
+    $q_\alpha$ is the studentized range of k methods at infinite degrees of freedom over √2.
 
     >>> round(critical_difference(5, 30), 3)  # q = 2.728
     1.114
@@ -71,9 +71,9 @@ def critical_difference(n_methods: int, n_datasets: int, alpha: float = 0.05) ->
 
 
 def alike(ranks: Any, difference: float) -> list[tuple[int, int]]:
-    """Longest runs of methods whose average ranks lie within `difference` of each other.
+    """Return the longest runs of methods with average ranks within `difference` of each other.
 
-    Pairs (first, last) of positions in the order of rank; runs of one are left out.
+    They are pairs (first, last) of positions in order of rank; runs of one are left out.
 
     >>> alike([1.0, 1.8, 2.6, 4.0], 1.0)
     [(0, 1), (1, 2)]
@@ -85,7 +85,7 @@ def alike(ranks: Any, difference: float) -> list[tuple[int, int]]:
 
 
 def holm(p_values: Any) -> np.ndarray:
-    """p-values corrected for their number, step by step from the smallest.
+    """Correct p-values for multiple tests by the step-down method of Holm.
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
@@ -99,10 +99,10 @@ def holm(p_values: Any) -> np.ndarray:
 
 
 def against(scores: Any, first: int) -> np.ndarray:
-    """Holm-corrected p-values of Wilcoxon's signed-rank test of one method against each other.
+    """Test one method against each other by Wilcoxon's signed-rank test; return Holm's p-values.
 
-    Over the data sets where both have a result; 1 where there is no difference to test, NaN in
-    the method's own place.
+    A pair is compared over the data sets where both have a result. The p-value is 1 where there
+    is no difference, and NaN for the method itself.
     """
     table = np.asarray(scores, dtype=float)
     others = [j for j in range(table.shape[1]) if j != first]

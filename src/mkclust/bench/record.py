@@ -1,4 +1,4 @@
-"""What one unit of work came to: the row that tables and figures are made of."""
+"""The record of a finished unit, from which tables and figures are made."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ DONE = "done"
 OUT_OF_MEMORY = "N/A: out of memory"
 OUT_OF_TIME = "N/A: out of time"
 FAILED = "failed"
-STATUSES = (DONE, OUT_OF_MEMORY, OUT_OF_TIME, FAILED)  # "failed: " is followed by the message
+STATUSES = (DONE, OUT_OF_MEMORY, OUT_OF_TIME, FAILED)  # a message follows "failed: "
 
 
 @dataclass(frozen=True)
 class Record:
     """One finished unit: a method with its parameters on one data set.
 
-    `metrics` maps ``acc``, ``nmi`` (over the larger entropy), ``nmi-arithmetic``, ``purity`` and
-    ``ari`` to mean and standard deviation over the repetitions, as fractions of one. `tuned` says
-    that the unit is one point of a grid from which the best is chosen with labels; `cpu`, `wall`
-    are seconds of the unit itself, `shared_cpu` those of the kernels and their eigenvectors that
-    it used, which all units of the data set share; `peak` is its resident memory in bytes.
+    `metrics` maps ``acc``, ``nmi`` (divided by the larger entropy), ``nmi-arithmetic``, ``purity``
+    and ``ari`` to mean and standard deviation over the repetitions, as fractions. `tuned` marks a
+    point of a grid, of which the best is chosen with labels. `cpu` and `wall` are seconds of the
+    unit itself; `shared_cpu` are those of the kernels and eigenvectors that all units of the data
+    set share. `peak` is resident memory in bytes. `order` is the order of rows.
 
-    A method's tuned figure is, for each metric on its own, the best over its records with
-    `tuned`. One without parameters has a tuned record as well, equal to its default one, and the
-    best single view is a grid over views (parameter ``view``): it exists as tuned only.
+    The tuned score of a method is, for each metric separately, the best over its records with
+    `tuned`. A method without parameters has a tuned record equal to its default one. The best
+    single view is a grid over the parameter ``view`` and has tuned records only.
 
     >>> Record("quick", "Mfeat", "akkm", {}, False, 0, DONE, {"acc": (0.9, 0.01)}, 1, 1, 1, 2).ok
     True
@@ -43,8 +43,9 @@ class Record:
     wall: float = 0.0
     peak: float = 0.0
     shared_cpu: float = 0.0
+    order: str = "shuffled"
 
     @property
     def ok(self) -> bool:
-        """Whether there are metrics."""
+        """Whether the unit succeeded, so that it has metrics."""
         return self.status == DONE

@@ -1,4 +1,4 @@
-"""Data sets by name: what they are, where they come from, which file to put where."""
+"""Data sets by name: sizes, sources, file names, how kernels are made, and the order of rows."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io import read
 from ..kernels.bank import KernelRecipe
-from .twelve import twelve_kernels
+from ..linalg.scaling import squared_distances
 
 READABLE = (".mat", ".npz")
 GROUPS = ("paper", "views", "single", "bundled", "file")
+SHUFFLED, SORTED = ORDERS = ("shuffled", "sorted")
+WIDTHS = (0.01, 0.05, 0.1, 1.0, 10.0, 50.0, 100.0)
+POLYNOMIALS = ((0.0, 2), (0.0, 4), (1.0, 2), (1.0, 4))
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """One data set: n samples, k classes, columns per view, and how a kernel is made of each.
+    """One data set: n samples, k classes, the columns of every view, and the kernel of a view.
 
     `kernel` is a kernel's name, ``"twelve"`` for twelve kernels of a single view, or empty where
     the file holds kernels. `group` is ``paper`` (the six of the paper), ``views``, ``single``
@@ -41,7 +44,7 @@ class Dataset:
     group: str
     kernel: str
     source: str
-    licence: str
+    license: str
     sha256: str
     note: str = ""
 
@@ -50,29 +53,30 @@ class Dataset:
         return 12 if self.kernel == "twelve" else len(self.views)
 
     def find(self, folder: Path | None) -> Path | None:
-        """The file in the folder, under any of the names it goes by, whatever their case."""
+        """Return the data set's file in the folder; upper and lower case are not distinguished."""
         if folder is None or not folder.is_dir():
             return None
         present = {path.name.lower(): path for path in sorted(folder.iterdir())}
         return next((present[f.lower()] for f in self.files if f.lower() in present), None)
 
     def present(self, folder: Path | None) -> bool:
+        """Return whether the data set is bundled or its file is in the folder."""
         return self.group == "bundled" or self.name == "Mfeat" or self.find(folder) is not None
 
     def where(self) -> str:
-        """What to put where."""
+        """Return an instruction that names the file and its source."""
         return f"put {' or '.join(self.files)} into the folder given with --data ({self.source})"
 
     def key(self, folder: Path | None) -> str:
-        """What the results rest on: the content of the file, or the name of a bundled set."""
+        """Identify the content: the checksum of the file, or the name of a bundled set."""
         path = self.find(folder)
         return checksum(path) if path is not None else f"mkclust:{self.name}"
 
     def load(self, folder: Path | None) -> MultiView:
-        """The views with their classes as labels; checked against what is registered."""
+        """Read the views, with the classes as labels; n and k must be the registered ones."""
         path = self.find(folder)
         if path is None and not self.present(folder):
-            raise InputError(f"{self.name} is not here: {self.where()}")
+            raise InputError(f"{self.name} is absent: {self.where()}")
         views = read(path) if path is not None else _bundled(self.name)
         found = (len(views), int(class_numbers(views).max()) + 1)
         if found != (self.n, self.k):
@@ -83,7 +87,7 @@ class Dataset:
         return views
 
     def kernels(self, views: MultiView) -> tuple[MultiView, KernelRecipe]:
-        """What the kernels are built of, and how: centred and normalised, as published."""
+        """Return the views that kernels are made of, and the recipe: centered and normalized."""
         if self.kernel == "twelve":
             return twelve_kernels(views), KernelRecipe("precomputed", indefinite="ignore")
         if views.kernels:
@@ -93,14 +97,14 @@ class Dataset:
 
 @cache
 def registered() -> Mapping[str, Dataset]:
-    """Every data set the package knows, in the order of its list."""
+    """Return all registered data sets by name, in the order of datasets.toml."""
     text = files(__package__).joinpath("datasets.toml").read_text("utf-8")
     known = {name: _entry(name, entry) for name, entry in tomllib.loads(text).items()}
     return known | {dataset.name: dataset for dataset in _bundled_sets()}
 
 
 def dataset(name: str, folder: Path | None = None) -> Dataset:
-    """A registered data set, or an unregistered file of the folder by its name."""
+    """Return a registered data set, or an unregistered file of the folder, by name."""
     known = registered()
     if name in known:
         return known[name]
@@ -112,7 +116,7 @@ def dataset(name: str, folder: Path | None = None) -> Dataset:
 
 
 def unregistered(folder: Path | None) -> list[str]:
-    """Files in the folder that can be read and belong to no registered data set."""
+    """List the readable files of the folder that belong to no registered data set."""
     if folder is None or not folder.is_dir():
         return []
     known = {name.lower() for entry in registered().values() for name in entry.files}
@@ -124,14 +128,58 @@ def unregistered(folder: Path | None) -> list[str]:
 
 
 def class_numbers(views: MultiView) -> np.ndarray:
-    """The known classes as numbers from 0 on, (n,)."""
+    """Return the known classes as integers from 0, (n,)."""
     if views.labels is None:
-        raise InputError("the data hold no classes to compare labels with")
+        raise InputError("the data set has no classes to compare labels with")
     return np.unique(views.labels, return_inverse=True)[1]
 
 
+def row_order(classes: np.ndarray, order: str, seed: int) -> np.ndarray:
+    """Return the positions (n,) in which the rows of a data set are given to a method.
+
+    ``"shuffled"`` is a permutation by the seed. ``"sorted"`` is by class, as many published files
+    are, which favors methods that depend on the order of samples.
+
+    >>> row_order(np.array([1, 0, 1, 0]), "sorted", 0).tolist()
+    [1, 3, 0, 2]
+    """
+    if order == SORTED:
+        return np.argsort(classes, kind="stable")
+    return np.random.default_rng(seed).permutation(len(classes))
+
+
+def twelve_kernels(views: MultiView) -> MultiView:
+    r"""Make seven Gaussian kernels, four polynomial ones and a linear one of a single view.
+
+    $\exp(-D^2 / 2(tD_{max})^2)$ with $t$ from 0.01 to 100, $(a + XX^T)^b$ with a of 0 or 1 and b of
+    2 or 4, and $XX^T$; the rows are scaled to unit length for the last five. The set of L. Du et
+    al., Robust Multiple Kernel K-means Using l2,1-Norm, IJCAI 2015.
+
+    >>> twelve_kernels(MultiView([np.eye(3)])).n_views
+    12
+    """
+    if views.n_views != 1 or views.kernels:
+        raise InputError(f"twelve kernels are made of one view, got {views.n_views}")
+    X = views.views[0].astype(np.float64)
+    squared = squared_distances(X)
+    largest = squared.max()
+    built = {f"gaussian {t:g}": np.exp(-squared / (2 * t**2 * largest)) for t in WIDTHS}
+    cosine = _cosines(X)
+    for a, b in POLYNOMIALS:
+        built[f"polynomial {a:g}, {b}"] = (a + cosine) ** b
+    return MultiView({**built, "linear": cosine}, kernels=True, labels=views.labels)
+
+
+def _cosines(X: np.ndarray) -> np.ndarray:
+    product = X @ X.T
+    K = np.asarray(product.toarray() if hasattr(product, "toarray") else product)
+    length = np.sqrt(np.diagonal(K))
+    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    return K * scale[:, None] * scale
+
+
 def checksum(path: Path) -> str:
-    """SHA-256 of a file, read in pieces."""
+    """Return the SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -1,4 +1,4 @@
-"""The loop that hands units to workers, holds them to their limits, and keeps the books."""
+"""The runner: gives units to workers, enforces limits and stores the outcomes."""
 
 from __future__ import annotations
 
@@ -15,24 +15,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .limits import Usage, usages
-from .machine import owner_name
+from .machine import Usage, owner_name, usages
 from .peers import PEERS
 from .record import DONE, FAILED, OUT_OF_MEMORY, OUT_OF_TIME
-from .server import Server, Worker
 from .store import Limits, Outcome, Store
 from .units import KERNELS, Unit
+from .workers import Server, Worker
 
-BATCH = 24  # units of one method on one data set that a process takes in a row
-TICK = 0.2  # seconds between two looks at what the workers take
-BEAT = 15.0  # seconds between two signs of life
-START = 600.0  # seconds a worker may take to begin
+BATCH = 24  # units of one method on one data set that a worker gets at once
+TICK = 0.2  # seconds between two checks of the limits
+BEAT = 15.0  # seconds between two heartbeats
+START = 600.0  # seconds that a worker may take to start
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a run finds and keeps things, and what each unit may take."""
+    """Folders, limits and interpreters of a run."""
 
     data: Path | None
     cache: Path
@@ -41,32 +40,32 @@ class Setting:
     peers_python: str | None = None
 
     def python(self, method: str) -> str:
-        """The interpreter that has what a method needs."""
+        """Return the interpreter that runs a method."""
         foreign = method in PEERS and PEERS[method].package
         return self.peers_python if foreign and self.peers_python else sys.executable
 
 
 @dataclass
 class Job:
-    """A worker process with its units; the first of `units` is the one under way or next."""
+    """A worker with its units; the first of `units` is the one that runs or runs next."""
 
     worker: Worker
     units: list[Unit]
     since: float = field(default_factory=time.monotonic)
     begun: bool = False
-    before: float = 0.0  # processor time spent when the unit began
-    slept: float = 0.0  # seconds it was seen asleep since then
+    before: float = 0.0  # CPU seconds of the worker when the unit started
+    slept: float = 0.0  # seconds asleep since then
     looked: float = 0.0
     text: bytes = b""
 
     def look(self, usage: Usage) -> None:
-        """Count the time since the last look as slept, if nothing is awake."""
+        """Count the time since the last look as slept, if no process is awake."""
         now = time.monotonic()
         self.slept += 0.0 if usage.awake else now - max(self.looked, self.since)
         self.looked = now
 
     def lines(self) -> list[dict[str, Any]]:
-        """The answers that have arrived in full; none at the end of the stream."""
+        """Return the complete answers that have arrived; none at the end of the stream."""
         arrived = os.read(self.worker.input, 1 << 16)
         if not arrived:
             return []
@@ -75,7 +74,7 @@ class Job:
 
 
 class Runner:
-    """Works through the open units of a suite; `report` hears after every change."""
+    """Runs the open units of a suite; `report` is called after every change."""
 
     def __init__(
         self, store: Store, setting: Setting, report: Callable[[Runner], None] = lambda _: None
@@ -91,9 +90,9 @@ class Runner:
         self._beaten = 0.0
 
     def run(self) -> None:
-        """Until nothing of the suite is left to do, here or in other runners.
+        """Run until no unit of the suite is open, here or in other runners.
 
-        However it ends, no worker survives and no claim stays.
+        On return, and after an error, all workers have ended and all claims are released.
         """
         try:
             with _term_as_interrupt():
@@ -109,7 +108,7 @@ class Runner:
             self.store.release(self.owner)
 
     def _fill(self) -> bool:
-        """Start workers while there is room and work; whether any was started."""
+        """Start workers up to the number of jobs; return whether any was started."""
         started = False
         while len(self.jobs) < self.setting.jobs:
             units = self.store.claim(self.owner, BATCH)
@@ -171,9 +170,9 @@ class Runner:
         self.store.finish(unit.id, outcome, self.setting.limits)
         self.finished += 1
         if unit.method == KERNELS and outcome.status != DONE:
-            said = f"kernels: {outcome.message}" if outcome.message else "kernels"
+            reason = f"kernels: {outcome.message}" if outcome.message else "kernels"
             for waiting in self.store.waiting(unit.id):
-                status = Outcome(outcome.status, said)
+                status = Outcome(outcome.status, reason)
                 self.store.finish(waiting, status, self.setting.limits)
         self.report(self)
 
@@ -190,16 +189,16 @@ class Runner:
                 self._stop(job, Outcome(OUT_OF_MEMORY, "", (), 0, spent, passed, usage.memory))
 
     def _stop(self, job: Job, outcome: Outcome) -> None:
-        """End a worker whose first unit took too much; the others go back."""
+        """End a worker whose first unit exceeded a limit; release the other units."""
         self._remove(job)
         self._finish(job.units.pop(0), outcome)
         self.store.release(self.owner, [unit.id for unit in job.units])
 
     def _ended(self, job: Job) -> None:
-        """A worker closed its answers: done, or dead on the way."""
+        """Handle a worker that has ended, regularly or by a crash."""
         self._remove(job)
         if job.units:
-            self._finish(job.units.pop(0), Outcome(FAILED, "the process died on the way"))
+            self._finish(job.units.pop(0), Outcome(FAILED, "the worker process ended unexpectedly"))
         self.store.release(self.owner, [unit.id for unit in job.units])
 
     def _remove(self, job: Job) -> None:
@@ -215,14 +214,14 @@ class Runner:
 
 
 def environment() -> dict[str, str]:
-    """One thread per worker, and this very package, whichever interpreter it is."""
+    """Return the environment of workers: one thread each, and this installation of mkclust."""
     own = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH", "")]))
     return {**os.environ, **dict.fromkeys(THREADS, "1"), "PYTHONPATH": path}
 
 
 def installed_peers(names: Sequence[str], python: str | None) -> list[str]:
-    """Those of the peers whose package the interpreter that would run them has."""
+    """Return the peers whose package is installed for the interpreter that runs them."""
     if python is None:
         return [name for name in names if PEERS[name].installed]
     code = (
@@ -237,7 +236,7 @@ def installed_peers(names: Sequence[str], python: str | None) -> list[str]:
 
 @contextmanager
 def _term_as_interrupt() -> Iterator[None]:
-    """Let SIGTERM end the run in the same orderly way as Ctrl-C."""
+    """Handle SIGTERM like Ctrl-C."""
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Records to what a table shows: one value for each data set and method, or why there is none."""
+"""Scores of methods on data sets, from the records of a store, and the table cells of them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, pvariance
 
+import numpy as np
+
 from ..methods import METHODS
+from .published import methods as published_methods
 from .published import plain
+from .ranks import average_ranks
 from .record import DONE, Record
+from .sheet import Cell, Line, mark_extremes
 
 METRICS = ("acc", "nmi", "purity", "ari")
 METRIC_TITLES = {"acc": "ACC", "nmi": "NMI", "purity": "purity", "ari": "ARI"}
 NOT_RUN = "not run"
+LONGEST = 160  # characters of a reason
 
 
 @dataclass(frozen=True)
 class Score:
-    """Mean and spread of a metric; without a mean, `reason` says why, or what it leaves out."""
+    """Mean and spread of a metric; `reason` says why there is none, or which settings failed."""
 
     mean: float | None
     std: float | None = None
@@ -27,7 +33,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Point:
-    """One setting of one method on one data set, its seeds joined."""
+    """One setting of one method on one data set, over all its seeds."""
 
     metrics: Mapping[str, tuple[float, float]]
     reason: str
@@ -37,19 +43,22 @@ class Point:
 
     @property
     def ok(self) -> bool:
+        """Whether it has metrics."""
         return not self.reason
 
 
 class Results:
-    """Records by data set and method, grid points apart from defaults.
+    """Records by data set and method, with grid points separate from defaults.
 
-    `datasets` and `methods` are in order of first appearance, the package's own methods before
-    the others and in the order of the paper's tables.
+    `datasets` is in order of first appearance. `methods` has the methods of METHODS first, those of
+    the paper in the order of its tables, then the others. `orders` are the orders of rows.
     """
 
     def __init__(self, records: Iterable[Record]) -> None:
+        self.orders: set[str] = set()
         seeds: dict[tuple[str, str, bool], dict[str, list[Record]]] = {}
         for record in records:
+            self.orders.add(record.order)
             setting = json.dumps(dict(record.parameters), sort_keys=True, default=str)
             units = seeds.setdefault((record.dataset, record.method, record.tuned), {})
             units.setdefault(setting, []).append(record)
@@ -59,14 +68,14 @@ class Results:
         }  # fmt: skip
         self.datasets = list(dict.fromkeys(dataset for dataset, _, _ in self._points))
         found = dict.fromkeys(method for _, method, _ in self._points)
-        own = [name for name in METHODS if name in found]
+        own = sorted((name for name in METHODS if name in found), key=_published_position)
         self.methods = own + [name for name in found if name not in METHODS]
 
     def entries(self, all_of_them: bool = False) -> list[tuple[str, bool]]:
-        """Methods without labels, then those that are chosen with them (grids, best view).
+        """List methods in their default setting, then those tuned with labels (grids, best view).
 
-        A method without parameters has nothing to choose: beside its default, its other setting
-        is left out unless `all_of_them` are asked for.
+        The tuned entry of a method without parameters is left out beside its default, unless
+        `all_of_them` is True.
         """
         kinds = {(method, tuned) for _, method, tuned in self._points}
         listed = [(m, tuned) for tuned in (False, True) for m in self.methods]
@@ -74,25 +83,33 @@ class Results:
         return [entry for entry in listed if entry in kinds and (all_of_them or entry not in idle)]
 
     def points(self, dataset: str, method: str, tuned: bool) -> list[Point]:
+        """Return the settings of a method on a data set that were run."""
         return self._points.get((dataset, method, tuned), [])
 
     def default(self, dataset: str, method: str, metric: str) -> Score:
-        """The method as it comes, without a look at the labels."""
+        """Return the score of the default setting."""
         return _best(self.points(dataset, method, tuned=False)[:1], metric)
 
     def tuned(self, dataset: str, method: str, metric: str) -> Score:
-        """The best over the grid by this metric; a method without a grid is as it comes."""
+        """Return the best score over the grid; for a method without a grid the default."""
         grid = self.points(dataset, method, tuned=True)
         return _best(grid, metric) if grid or has_grid(method) else self.default(
             dataset, method, metric
         )  # fmt: skip
 
     def score(self, dataset: str, method: str, metric: str, tuned: bool) -> Score:
+        """Return the tuned or the default score."""
         return (self.tuned if tuned else self.default)(dataset, method, metric)
 
 
+def _published_position(method: str) -> int:
+    """Return the place of a method in the paper's tables; -1 for one that is not in them."""
+    listed, name = published_methods(), plain(title(method))
+    return listed.index(name) if name in listed else -1
+
+
 def has_grid(method: str) -> bool:
-    """Whether the method's authors tuned it.
+    """Return whether the method has a published grid of parameters.
 
     >>> has_grid("hmkc"), has_grid("mkc-dnm")
     (True, False)
@@ -101,26 +118,110 @@ def has_grid(method: str) -> bool:
 
 
 def free_of_parameters(method: str) -> bool:
-    """Whether the method is one of the package's and has nothing to tune."""
+    """Return whether the method is in METHODS and has no grid."""
     return method in METHODS and not METHODS[method].grid
 
 
 def title(method: str) -> str:
-    """What a method is called in print.
+    """Return the name of a method in tables.
 
-    >>> title("mkkm-mr"), title("sklearn-kmeans")
-    ('MKKM-MR', 'sklearn-kmeans')
+    >>> title("graph-fusion"), title("concat-kmeans")
+    ('Graph fusion', 'concat-kmeans')
     """
     return METHODS[method].title if method in METHODS else method
 
 
 def reference(dataset: str, method: str, what: str) -> tuple[str, str, str]:
-    """The key of a published figure."""
+    """Return the key of a published value."""
     return plain(dataset), plain(title(method)), what
 
 
+def score_line(section: str, name: str, kind: str, scores: Sequence[Score], spread: bool) -> Line:
+    """Return a line of scores in percent, with the best and the second marked."""
+    cells = (score_cell(score, spread) for score in scores)
+    return Line(section, name, kind, _marked(tuple(cells), scores))
+
+
+def _marked(cells: tuple[Cell, ...], scores: Sequence[Score]) -> tuple[Cell, ...]:
+    """Mark by the mean alone, without the spread that may be printed beside it."""
+    bare = [Cell("" if s.mean is None else _percent(s.mean), s.mean) for s in scores]
+    marks = [cell.mark for cell in mark_extremes(bare)]
+    return tuple(
+        Cell(cell.text, cell.value, cell.std, mark, cell.note)
+        for cell, mark in zip(cells, marks, strict=True)
+    )
+
+
+def score_cell(score: Score, spread: bool) -> Cell:
+    """Return a score in percent, or why there is none."""
+    if score.mean is None:
+        return absent(score.reason)
+    beside = f"±{_percent(score.std)}" if spread and score.std is not None else ""
+    return Cell(_percent(score.mean) + beside, score.mean, score.std, note=score.reason)
+
+
+def absent(reason: str) -> Cell:
+    """Return the cell of a missing value: the reason in a word, and in full as a note."""
+    if reason in ("", NOT_RUN):
+        return Cell("-", note=reason)
+    return Cell(f"N/A ({reason.removeprefix('out of ').partition(':')[0]})", note=reason)
+
+
+def seconds(value: float | None) -> Cell:
+    """Return the cell of a time in seconds."""
+    return Cell("-") if value is None else Cell(f"{value:.2f}", value)
+
+
+def rank_line(section: str, kind: str, scores: np.ndarray) -> Line:
+    """Return a line of average ranks; a method without any result has none."""
+    ranks = average_ranks(scores)
+    cells = [
+        Cell("-") if np.isnan(column).all() else Cell(f"{rank:.2f}", float(rank))
+        for rank, column in zip(ranks, scores.T, strict=True)
+    ]
+    return Line(section, "average rank", kind, mark_extremes(cells, largest=False))
+
+
+def as_printed(scores: Sequence[Score]) -> list[float]:
+    """Return scores as rounded in tables; NaN where there is none."""
+    return [np.nan if score.mean is None else float(_percent(score.mean)) for score in scores]
+
+
+def reasons(results: Results) -> list[str]:
+    """Return one sentence for each reason of missing results, with methods and data sets."""
+    found: dict[str, dict[str, dict[str, None]]] = {}
+    for method, tuned in results.entries(all_of_them=True):
+        name = entry_title((method, tuned and not free_of_parameters(method)))
+        for dataset in results.datasets:
+            points = results.points(dataset, method, tuned)
+            lost = [point for point in points if not point.ok]
+            if lost:
+                whom = name if len(lost) == len(points) else f"{name} ({len(lost)} settings)"
+                where = found.setdefault(_brief(lost[0].reason), {})
+                where.setdefault(whom, {})[dataset] = None
+    return [
+        f"{reason}: " + "; ".join(f"{whom} on {', '.join(on)}" for whom, on in where.items()) + "."
+        for reason, where in found.items()
+    ]
+
+
+def _brief(reason: str) -> str:
+    """Return the first line of an error, shortened to `LONGEST` characters."""
+    line = reason.strip().splitlines()[0]
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def entry_title(entry: tuple[str, bool]) -> str:
+    """Return the name of a method in tables, with a dagger if it is tuned with labels."""
+    return title(entry[0]) + ("†" if entry[1] else "")
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.2f}"
+
+
 def _joined(units: Sequence[Record]) -> Point:
-    """Seeds of one setting: the mean of their means, their spread and that between them."""
+    """Average the seeds of one setting; the spread is that within and between seeds."""
     done = [unit for unit in units if unit.status == DONE]
     metrics = {}
     for name in done[0].metrics if done else ():

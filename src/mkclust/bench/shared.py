@@ -1,4 +1,4 @@
-"""Kernels and spectra computed once per data set, in files that whoever needs them maps."""
+"""Kernels and spectra that are computed once per data set and memory-mapped by all units."""
 
 from __future__ import annotations
 
@@ -18,15 +18,16 @@ from .._version import __version__
 from ..data.views import MultiView
 from ..io.atomic import replacing
 from ..kernels.bank import KernelBank, KernelRecipe
-from ..linalg.centering import centring
+from ..linalg.centering import centering_of
 from ..linalg.spectrum import Pairs
-from .registry import Dataset, class_numbers
+from .registry import Dataset, class_numbers, row_order
+from .units import Unit
 
-FACTS = "kernels.json"  # written last: a folder without it is unfinished
+FACTS = "kernels.json"  # written last: a folder without it is incomplete
 
 
 class MappedKernels(KernelBank):
-    """Kernels in files, centred and normalised, mapped into memory and read-only."""
+    """Centered and normalized kernels in files, memory-mapped and read-only."""
 
     def __init__(self, paths: Sequence[Path], names: Sequence[str]) -> None:
         self._paths = paths
@@ -34,27 +35,27 @@ class MappedKernels(KernelBank):
         views = MultiView(dict(zip(names, self._mapped, strict=True)), kernels=True)
         super().__init__(views, KernelRecipe("precomputed", {}, False, False, "ignore"))
         self.at_once = 1
-        nothing = centring(np.eye(2), center=False, normalize=False)
-        self.centrings = dict.fromkeys(range(len(paths)), nothing)
+        nothing = centering_of(np.eye(2), center=False, normalize=False)
+        self.centerings = dict.fromkeys(range(len(paths)), nothing)
 
     def __getitem__(self, position: Any) -> Any:
         return self._mapped[position]
 
     def path_of(self, matrix: np.ndarray) -> Path | None:
-        """The file of a matrix that is one of these kernels."""
+        """Return the file of a matrix, or None if it is none of these kernels."""
         found = (path for path, K in zip(self._paths, self._mapped, strict=True) if K is matrix)
         return next(found, None)
 
     def only(self, position: int) -> MappedKernels:
-        """One of the kernels, as a bank of its own."""
+        """Return a bank of one of the kernels."""
         return MappedKernels([self._paths[position]], [self.names[position]])
 
 
 class SharedSpectra:
-    """Leading eigenpairs of the shared kernels: computed once, kept in files beside them.
+    """Leading eigenpairs of the shared kernels, computed once and kept in files beside them.
 
-    `used` is what those a fit asked for took to compute, whenever that was, and `spent` what of it
-    was computed during the fit: seconds of processor time.
+    `used` is the CPU time of all eigenpairs that a fit requested, whenever they were computed;
+    `spent` is the part that was computed during the fit. Both are in seconds.
     """
 
     def __init__(self, kernels: MappedKernels) -> None:
@@ -63,7 +64,7 @@ class SharedSpectra:
 
     def __call__(self, matrix: np.ndarray, k: int, compute: Callable[[], Pairs]) -> Pairs:
         path = self._kernels.path_of(matrix)
-        if path is None:  # a sum of kernels, or something further on: the method's own work
+        if path is None:  # another matrix, such as a sum of kernels: part of the method itself
             return compute()
         stored = path.with_name(f"{path.stem}-top-{k}.npz")
         if stored.exists():
@@ -82,25 +83,33 @@ class SharedSpectra:
 
 @dataclass(frozen=True)
 class Shared:
-    """The folder of one data set: `kernel-p.npy` (n x n), `classes.npy` (n,), and what it cost."""
+    """The folder of one data set in one order of rows, and the CPU time that it took.
+
+    It holds `kernel-p.npy` (n, n) with rows in that order, and `classes.npy` (n,) in the order of
+    the data set.
+    """
 
     folder: Path
 
     @staticmethod
-    def of(cache: Path, dataset: str, content: str) -> Shared:
-        slug = re.sub(r"[^A-Za-z0-9.-]+", "-", dataset)
-        return Shared(cache / f"{slug}-{content.rpartition(':')[2][:12]}-{__version__}")
+    def of(cache: Path, unit: Unit) -> Shared:
+        """Return the folder of the kernels that a unit uses."""
+        slug = re.sub(r"[^A-Za-z0-9.-]+", "-", unit.dataset)
+        content = unit.content.rpartition(":")[2][:12]
+        return Shared(cache / f"{slug}-{content}-{unit.order}-{unit.seed}-{__version__}")
 
     @property
     def ready(self) -> bool:
+        """Whether all files are written."""
         return (self.folder / FACTS).exists()
 
-    def build(self, entry: Dataset, data: Path | None) -> None:
-        """Compute and write all kernels; what another process wrote meanwhile is the same."""
+    def build(self, entry: Dataset, data: Path | None, unit: Unit) -> None:
+        """Compute and write all kernels; another process may write the same files meanwhile."""
         self.folder.mkdir(parents=True, exist_ok=True)
         began = time.process_time()
         views = entry.load(data)
-        bank = KernelBank(*entry.kernels(views))
+        classes = class_numbers(views)
+        bank = KernelBank(*entry.kernels(views[row_order(classes, unit.order, unit.seed)]))
         spent = time.process_time() - began
         for p in range(len(bank)):
             began = time.process_time()
@@ -109,26 +118,28 @@ class Shared:
             with replacing(self.folder / f"kernel-{p}.npy") as file:
                 np.save(file, K, allow_pickle=False)
         with replacing(self.folder / "classes.npy") as file:
-            np.save(file, class_numbers(views), allow_pickle=False)
+            np.save(file, classes, allow_pickle=False)
         facts = {"names": list(bank.names), "cpu": spent}
         with replacing(self.folder / FACTS) as file:
             file.write(json.dumps(facts).encode())
 
     def classes(self) -> np.ndarray:
+        """Return the classes (n,) in the order of the data set."""
         return np.asarray(np.load(self.folder / "classes.npy"))
 
     def kernels(self) -> MappedKernels:
+        """Return the memory-mapped kernels."""
         names = tuple(self._facts()["names"])
         return MappedKernels([self.folder / f"kernel-{p}.npy" for p in range(len(names))], names)
 
     def cpu(self) -> float:
-        """Seconds of processor time that reading the data and building the kernels took."""
+        """Return the CPU seconds that reading the data and building the kernels took."""
         return float(self._facts()["cpu"])
 
     def remove(self) -> None:
-        """Delete the folder's files; processes that mapped them keep what they have.
+        """Delete the folder; processes that have mapped its files keep their data.
 
-        Another runner may be doing the same just now: what is gone already is as wanted.
+        Another runner may delete it at the same time.
         """
         try:
             names = os.listdir(self.folder)
@@ -143,10 +154,9 @@ class Shared:
 
 
 def remove_empty(folder: Path) -> None:
-    """Delete a folder unless something is in it; another runner may be doing the same just now.
+    """Delete a folder if it is empty; another runner may delete or fill it at the same time.
 
-    Looking first would leave a moment between the look and the deed, so the deed itself is the
-    question: a folder that is gone already, or that has been filled again, is left as it is.
+    It is deleted without a check before, because a check would leave a race.
     """
     try:
         folder.rmdir()

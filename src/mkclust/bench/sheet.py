@@ -1,4 +1,4 @@
-"""A table of results apart from how it is written: for a terminal, as Markdown, CSV or LaTeX."""
+"""Tables as data, and their text for a terminal, as Markdown, CSV or LaTeX."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CSV_COLUMNS = ("table", "section", "row", "kind", "column", "value", "std", "mar
 
 @dataclass(frozen=True)
 class Cell:
-    """`text` as printed, `value` in full; `mark`: "best", "second" or nothing; `note`: a reason."""
+    """A printed `text` and its `value`; `mark` is "best", "second" or empty; `note` is a reason."""
 
     text: str
     value: float | None = None
@@ -33,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """Cells in the order of the sheet's columns, with what they belong to."""
+    """One row: cells in the order of the columns, with section, name and kind of the row."""
 
     section: str
     name: str
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Title, heads of the columns, lines in order of their sections, remarks underneath."""
+    """A table: title, column heads, lines in order of their sections, and notes below."""
 
     title: str
     head: tuple[str, str]
@@ -53,13 +53,15 @@ class Sheet:
 
     @property
     def has_kinds(self) -> bool:
+        """Whether any line has a kind, which is then a column."""
         return any(line.kind for line in self.lines)
 
     def heads(self) -> list[str]:
+        """Return the heads of all columns, labels included."""
         return [*(self.head if self.has_kinds else self.head[:1]), *self.columns]
 
     def sections(self) -> Iterator[tuple[str, list[tuple[list[str], tuple[Cell, ...]]]]]:
-        """Each section with the labels and cells of its rows; a name is printed once in a run."""
+        """Yield every section with labels and cells of its rows; repeated names are left blank."""
         for section, lines in groupby(self.lines, key=lambda line: line.section):
             rows, previous = [], None
             for line in lines:
@@ -69,11 +71,12 @@ class Sheet:
             yield section, rows
 
     def marked(self) -> bool:
+        """Return whether any cell is marked."""
         return any(cell.mark for line in self.lines for cell in line.cells)
 
 
 def written(sheets: Sequence[Sheet], fmt: str) -> str:
-    """The sheets one after another, as text in one of `FORMATS`.
+    """Return the sheets as text in one of `FORMATS`.
 
     >>> cells = Cell("0.91", 0.91, mark=BEST), Cell("0.85", 0.85, mark=SECOND)
     >>> sheet = Sheet("Scores", ("data", ""), ("A", "B"), (Line("", "Mfeat", "", cells),))
@@ -93,7 +96,7 @@ def written(sheets: Sequence[Sheet], fmt: str) -> str:
 
 
 def mark_extremes(cells: Iterable[Cell], largest: bool = True) -> tuple[Cell, ...]:
-    """The cells with the best and the second best marked, as printed: equal texts share a mark.
+    """Mark the best and the second best cell; cells of equal text share a mark.
 
     >>> [c.mark for c in mark_extremes([Cell("2.0", 2.01), Cell("2.0", 1.99), Cell("1.0", 1.0)])]
     ['best', 'best', 'second']
@@ -111,7 +114,7 @@ def mark_extremes(cells: Iterable[Cell], largest: bool = True) -> tuple[Cell, ..
 
 
 def _terminal(sheets: Sequence[Sheet]) -> str:
-    """As wide as the widest table, whatever the terminal: cut columns would help nobody."""
+    """Write text as wide as the widest table, so that no column is cut."""
     parts = [part for sheet in sheets for part in (*_rich_parts(sheet), Text())]
     out = io.StringIO()
     console = Console(file=out, force_terminal=sys.stdout.isatty(), width=1000, highlight=False)
@@ -171,7 +174,7 @@ def _markdown_cell(cell: Cell) -> str:
 
 
 def _csv(sheets: Sequence[Sheet]) -> str:
-    """One line for each cell, numbers in full: for a spreadsheet or a data frame."""
+    """Write one line for each cell, with numbers in full precision."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -193,7 +196,7 @@ LATEX = {
 
 
 def latex_escaped(text: str) -> str:
-    r"""Text that LaTeX prints as it is.
+    r"""Escape the special characters of LaTeX.
 
     >>> print(latex_escaped("50 % of a_b & c"))
     50 \% of a\_b \& c

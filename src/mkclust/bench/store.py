@@ -1,4 +1,4 @@
-"""One SQLite file with all units of work, who is at them, and what they came to."""
+"""The store: one SQLite file with all units, their claims and their outcomes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .peers import uses_kernels
 from .record import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
 from .units import KERNELS, Planned, Unit
 
-LEASE = 60.0  # seconds a claim holds without a sign of life from another machine
-LAYOUT = 1
+LEASE = 60.0  # seconds that a claim of another machine is valid after its last heartbeat
+LAYOUT = 2
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS machines (id INTEGER PRIMARY KEY, description TEXT UNIQUE);
 CREATE TABLE IF NOT EXISTS units (
-    id TEXT PRIMARY KEY, dataset TEXT, method TEXT, parameters TEXT, seed INTEGER, protocol TEXT,
-    version TEXT, content TEXT, needs TEXT,
+    id TEXT PRIMARY KEY, dataset TEXT, method TEXT, parameters TEXT, seed INTEGER, row_order TEXT,
+    protocol TEXT, version TEXT, content TEXT, needs TEXT,
     owner TEXT, lease REAL, attempts INTEGER NOT NULL DEFAULT 0,
     status TEXT, message TEXT, cpu REAL, wall REAL, peak REAL, shared_cpu REAL,
     time_limit REAL, memory_limit REAL, versions TEXT, machine INTEGER, finished REAL);
 CREATE TABLE IF NOT EXISTS metrics (
-    unit TEXT, metric TEXT, normaliser TEXT, mean REAL, std REAL, runs INTEGER,
-    PRIMARY KEY (unit, metric, normaliser)) WITHOUT ROWID;
+    unit TEXT, metric TEXT, normalizer TEXT, mean REAL, std REAL, runs INTEGER,
+    PRIMARY KEY (unit, metric, normalizer)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS plan (
     suite TEXT, unit TEXT, tuned INTEGER, position INTEGER,
     PRIMARY KEY (suite, unit, tuned)) WITHOUT ROWID;
@@ -43,9 +43,9 @@ FREE = "u.status IS NULL AND u.owner IS NULL"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a unit: its status, and what was measured.
+    """The status of a unit and its measurements.
 
-    `metrics` has rows (metric, normaliser, mean, std); times are seconds, `peak` bytes.
+    `metrics` has rows (metric, normalizer, mean, std); times are in seconds, `peak` in bytes.
     """
 
     status: str
@@ -61,17 +61,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one unit may take: seconds (of computing or sleeping), bytes of memory."""
+    """Limits of one unit: seconds of computing or sleeping, bytes of memory."""
 
     seconds: float
     bytes: float
 
 
 class Store:
-    """Results in one file. Several runners on one machine, or on a shared disk, may use it at once.
+    """Results in one file, which several runners may use at once, also over a shared disk.
 
-    Every change is one transaction, so a process killed at any moment leaves a store from which
-    the work goes on. A claim is void when its owner is gone.
+    Every change is one transaction, so a run that was killed can be resumed. A claim ends with the
+    process that made it.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -88,13 +88,14 @@ class Store:
             raise InputError(f"{self.path} cannot be used as a store: {error}") from None
 
     def close(self) -> None:
+        """Close the file."""
         self._db.close()
 
     def plan(self, suite: str, planned: Sequence[Planned], limits: Limits) -> None:
-        """Enter units of a suite, and take them as what this connection works on.
+        """Enter the units of a suite, and select them for this connection.
 
-        What the suite has of other methods and data sets stays. Units that a smaller limit had
-        stopped are open again.
+        Units of the suite for other methods and data sets are kept. Units that were stopped by a
+        smaller limit are opened again.
         """
         with self._writing():
             self._db.execute("DELETE FROM wanted")
@@ -117,20 +118,19 @@ class Store:
                 self._reopen(f"{mine} AND {limit} < ?", KERNELS, status, value)
 
     def retry(self) -> None:
-        """Open again whatever of the planned units did not succeed."""
+        """Open the planned units that did not succeed again."""
         with self._writing():
             self._reopen(
                 "(id IN (SELECT unit FROM wanted) OR method = ?) AND status <> ?", KERNELS, DONE
             )
 
     def claim(self, owner: str, most: int) -> list[Unit]:
-        """Up to `most` free units of one method on one data set, now the owner's; none, if none is.
+        """Claim up to `most` free units of one method on one data set, and return them.
 
-        Where the kernels of a data set are not there yet, computing them comes first, and is a
-        unit of its own.
+        Where the shared kernels of a data set are absent, the unit that computes them comes first.
         """
         with self._writing():
-            self._free_the_orphaned(owner)
+            self._release_orphaned(owner)
             first = self._db.execute(
                 f"""SELECT u.dataset, u.method, w.tuned, u.needs, s.status
                 FROM wanted w JOIN units u ON u.id = w.unit LEFT JOIN units s ON s.id = u.needs
@@ -160,14 +160,14 @@ class Store:
         self._db.execute("UPDATE units SET attempts = attempts + 1 WHERE id = ?", (unit_id,))
 
     def beat(self, owner: str) -> None:
-        """A sign of life: the owner's claims hold on."""
+        """Record a heartbeat, which extends the owner's claims."""
         self._db.execute(
             "UPDATE units SET lease = ? WHERE owner = ? AND status IS NULL",
             (time.time() + LEASE, owner),
         )
 
     def release(self, owner: str, unit_ids: Sequence[str] | None = None) -> None:
-        """Give back claims: the named ones, or all of the owner's."""
+        """Release the given claims, or all claims of the owner."""
         if unit_ids is None:
             self._db.execute("UPDATE units SET owner = NULL WHERE owner = ?", (owner,))
         else:
@@ -177,7 +177,7 @@ class Store:
             )
 
     def finish(self, unit_id: str, outcome: Outcome, limits: Limits) -> bool:
-        """Enter what a unit came to; False when somebody else already had."""
+        """Enter the outcome of a unit; return False if it was already finished."""
         with self._writing():
             self._db.execute(
                 "INSERT OR IGNORE INTO machines (description) VALUES (?)", (machine(),)
@@ -202,7 +202,7 @@ class Store:
             return True
 
     def waiting(self, unit_id: str) -> list[str]:
-        """The ids of open units, of any suite, that need this one."""
+        """Return the ids of open units, of any suite, that need this one."""
         rows = self._db.execute(
             """SELECT id FROM units WHERE needs = ? AND status IS NULL
             AND id IN (SELECT unit FROM plan)""",
@@ -211,12 +211,12 @@ class Store:
         return [row[0] for row in rows]
 
     def forget(self, unit_id: str) -> None:
-        """Open a finished unit again, because what it left behind is gone."""
+        """Open a finished unit again, because its files were deleted."""
         with self._writing():
             self._reopen("id = ? AND status IS NOT NULL", unit_id)
 
     def counts(self) -> dict[str, int]:
-        """How many of the planned units have each status; ``""`` for the open ones."""
+        """Count the planned units by status; ``""`` stands for open ones."""
         rows = self._db.execute(
             """SELECT coalesce(u.status, ''), count(*)
             FROM wanted w JOIN units u ON u.id = w.unit GROUP BY 1"""
@@ -224,20 +224,21 @@ class Store:
         return dict(rows.fetchall())
 
     def attempts(self) -> dict[str, int]:
-        """How often each unit was begun."""
+        """Return how often each unit was started."""
         return dict(self._db.execute("SELECT id, attempts FROM units").fetchall())
 
     def records(self, suite: str | None = None) -> list[Record]:
-        """The finished units of a suite, or of all suites, in the order they were planned."""
+        """Return the finished units of a suite, or of all suites, in the order of the plan."""
         metrics: dict[str, dict[str, tuple[float, float]]] = {}
-        for unit, metric, normaliser, mean, std in self._db.execute(
-            "SELECT unit, metric, normaliser, mean, std FROM metrics"
+        for unit, metric, normalizer, mean, std in self._db.execute(
+            "SELECT unit, metric, normalizer, mean, std FROM metrics"
         ):
-            name = metric if normaliser in ("", "max") else f"{metric}-{normaliser}"
+            name = metric if normalizer in ("", "max") else f"{metric}-{normalizer}"
             metrics.setdefault(unit, {})[name] = (mean, std)
         rows = self._db.execute(
             """SELECT p.suite, u.id, u.dataset, u.method, u.parameters, p.tuned, u.seed, u.status,
-            u.message, u.cpu, u.wall, u.peak, u.shared_cpu FROM plan p JOIN units u ON u.id = p.unit
+            u.message, u.cpu, u.wall, u.peak, u.shared_cpu, u.row_order
+            FROM plan p JOIN units u ON u.id = p.unit
             WHERE u.status IS NOT NULL AND (? IS NULL OR p.suite = ?)
             ORDER BY p.suite, p.position""",
             (suite, suite),
@@ -245,7 +246,7 @@ class Store:
         return [_record(row, metrics.get(row[1], {})) for row in rows]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Every finished unit in full, metrics as columns: what `export` writes."""
+        """Yield every finished unit as a row of the export, with metrics as columns."""
         self._db.row_factory = sqlite3.Row
         try:
             units = self._db.execute(
@@ -262,17 +263,17 @@ class Store:
         text = json.loads(unit.text())
         self._db.execute(
             """INSERT OR IGNORE INTO units
-            (id, dataset, method, parameters, seed, protocol, version, content, needs)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+            (id, dataset, method, parameters, seed, row_order, protocol, version, content, needs)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
             (
                 unit.id, unit.dataset, unit.method, json.dumps(text["parameters"], sort_keys=True),
-                unit.seed, unit.protocol.name, unit.version, unit.text(),
+                unit.seed, unit.order, unit.protocol.name, unit.version, unit.text(),
                 unit.shared().id if _needs(unit) else None,
             ),
         )  # fmt: skip
 
     def _forget_plan(self, suite: str, planned: Sequence[Planned]) -> None:
-        """Of the methods and data sets at hand, so that no unit of an earlier version stays."""
+        """Delete the plan for these methods and data sets, which may be of an earlier version."""
         pairs = {(item.unit.dataset, item.unit.method) for item in planned}
         self._db.executemany(
             """DELETE FROM plan WHERE suite = ? AND unit IN
@@ -283,7 +284,7 @@ class Store:
     def _reopen(self, condition: str, *values: Any) -> None:
         self._db.execute(f"UPDATE units SET status = NULL, owner = NULL WHERE {condition}", values)
 
-    def _free_the_orphaned(self, me: str) -> None:
+    def _release_orphaned(self, me: str) -> None:
         held = self._db.execute(
             """SELECT owner, max(lease) FROM units WHERE status IS NULL AND owner IS NOT NULL
             GROUP BY owner"""
@@ -304,7 +305,7 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction that holds the file's write lock from the start."""
+        """Run one transaction that holds the write lock of the file from the start."""
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -315,22 +316,22 @@ class Store:
 
 
 def _needs(unit: Unit) -> bool:
-    """Whether a unit uses the kernels that are computed once for all."""
+    """Return whether a unit uses the shared kernels."""
     return uses_kernels(unit.method)
 
 
 def _record(row: Sequence[Any], metrics: dict[str, tuple[float, float]]) -> Record:
     suite, _, dataset, method, parameters, tuned, seed, status, message, *numbers = row
-    said = f"{status}: {message}" if status == "failed" and message else status
+    full = f"{status}: {message}" if status == "failed" and message else status
     return Record(
-        suite, dataset, method, json.loads(parameters), bool(tuned), seed, said, metrics, *numbers
+        suite, dataset, method, json.loads(parameters), bool(tuned), seed, full, metrics, *numbers
     )
 
 
 def _wide(units: Sequence[Any], scores: Sequence[Any]) -> Iterator[dict[str, Any]]:
     by_unit: dict[str, dict[str, Any]] = {}
     for score in scores:
-        name = "_".join(filter(None, (score["metric"], score["normaliser"])))
+        name = "_".join(filter(None, (score["metric"], score["normalizer"])))
         columns = by_unit.setdefault(score["unit"], {})
         columns |= {f"{name}_mean": score["mean"], f"{name}_std": score["std"]}
         columns["runs"] = score["runs"]

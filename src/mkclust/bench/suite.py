@@ -1,4 +1,4 @@
-"""Suites: which methods run on which data sets, how they are scored, and what each may take."""
+"""Suites: which methods run on which data sets, how they are scored, and under which limits."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from ..exceptions import InputError
 from ..methods import METHODS
 from .peers import PEERS
-from .registry import GROUPS, Dataset, dataset, registered
+from .registry import GROUPS, ORDERS, SHUFFLED, Dataset, dataset, registered
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """How one fit is scored: `runs` times k-means, each the best of `restarts` from `start`.
+    """How one fit is scored: `runs` runs of k-means, each the best of `restarts` from `start`.
 
     >>> Protocol().name
     '5 x 10 k-means++'
@@ -29,17 +29,20 @@ class Protocol:
 
     @property
     def name(self) -> str:
+        """The protocol in one phrase."""
         return f"{self.runs} x {self.restarts} {self.start}"
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A named experiment, read from a small file in the package.
+    """A named experiment, read from a .toml file.
 
-    `default` and `tuned` say whether methods run in their default setting, and over their published
-    grid on data of up to `grid_samples` samples. `thin` takes every so-many-th value of each
-    parameter in a method's grid, the middle one included; `as_published` are settings that hold for
-    tuned runs. Limits are seconds, waiting for a processor not counted, and gigabytes per unit.
+    `default` runs every method in its default setting. `tuned` runs the methods over their
+    published grids, on data sets of up to `grid_samples` samples in `grid_groups`. `thin` keeps
+    every t-th value of each parameter of a method's grid, the middle one included. `as_published`
+    holds further settings of tuned runs. `order` is the order of rows, see `registry.row_order`.
+    `time_limit` is in seconds per unit, without the time spent waiting for a processor;
+    `memory_limit` is in gigabytes per unit.
     """
 
     name: str
@@ -55,9 +58,15 @@ class Suite:
     as_published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     time_limit: float = 600.0
     memory_limit: float = 8.0
+    order: str = SHUFFLED
+
+    @property
+    def stored_as(self) -> str:
+        """The name of its results in a store."""
+        return stored_name(self.name, self.order)
 
     def members(self, folder: Path | None) -> list[Dataset]:
-        """The data sets meant, present or not; a group's name stands for all of the group."""
+        """Return the data sets, present or absent; the name of a group stands for its members."""
         known = registered().values()
         found: dict[str, Dataset] = {}
         for name in self.datasets:
@@ -67,14 +76,23 @@ class Suite:
         return list(found.values())
 
 
+def stored_name(suite: str, order: str = SHUFFLED) -> str:
+    """Return the name under which a store keeps a suite, so that both row orders fit in one store.
+
+    >>> stored_name("quick"), stored_name("quick", "sorted")
+    ('quick', 'quick-sorted')
+    """
+    return suite if order == SHUFFLED else f"{suite}-{order}"
+
+
 def suites() -> list[str]:
-    """The names of all suites in the package."""
+    """List the suites of the package."""
     folder = files(__package__).joinpath("suites")
     return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name[-5:] == ".toml")
 
 
 def load_suite(name: str) -> Suite:
-    """A suite of the package by name, or any .toml file by path."""
+    """Read a suite of the package by name, or any .toml file by path."""
     path = Path(name)
     if path.suffix == ".toml" and path.is_file():
         return parse_suite(path.stem, path.read_text("utf-8"))
@@ -87,7 +105,7 @@ def load_suite(name: str) -> Suite:
 
 
 def parse_suite(name: str, text: str) -> Suite:
-    """A suite from the text of its file.
+    """Parse the text of a suite's file.
 
     >>> parse_suite("mine", 'title = "T"\\ndatasets = ["Mfeat"]\\nmethods = ["akkm"]').methods
     ('akkm',)
@@ -102,12 +120,19 @@ def parse_suite(name: str, text: str) -> Suite:
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise InputError(f"suite {name}: {error}") from None
     check_methods(suite.methods)
+    check_order(suite.order)
     return suite
 
 
 def check_methods(names: tuple[str, ...]) -> None:
-    """Refuse a method that is neither ours nor a peer."""
+    """Raise an InputError for a method that is neither in METHODS nor a peer."""
     known = [*METHODS, *PEERS]
     for name in names:
         if name not in known and ":" not in name:
             raise InputError(f"unknown method {name!r}: known are {', '.join(known)}")
+
+
+def check_order(order: str) -> None:
+    """Raise an InputError for an unknown order of rows."""
+    if order not in ORDERS:
+        raise InputError(f"rows are {' or '.join(ORDERS)}, not {order!r}")

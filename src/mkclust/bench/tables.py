@@ -1,18 +1,21 @@
-"""Tables of an experiment: the paper's Tables 2 and 3 with published values, a leaderboard."""
+"""Tables of results: the paper's Tables 2 and 3, the leaderboard, and the export of a store."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
 from ..exceptions import InputError
+from ..io.atomic import replacing, write_csv_atomic
 from ..methods import METHODS
 from . import leaderboard, published
-from .cells import absent, as_printed, rank_line, reasons, score_line, seconds
 from .leaderboard import NMI_NOTE, RANK_NOTE
 from .record import Record
+from .registry import SORTED
 from .scores import (
     METRIC_TITLES,
     METRICS,
@@ -20,35 +23,83 @@ from .scores import (
     Point,
     Results,
     Score,
+    absent,
+    as_printed,
     free_of_parameters,
     has_grid,
+    rank_line,
+    reasons,
     reference,
+    score_line,
+    seconds,
     title,
 )
 from .sheet import Cell, Line, Sheet, written
+from .store import Store
 
 TUNED, DEFAULT, PUBLISHED, DIFFERENCE = "tuned†", "default", "published", "difference"
 TUNED_NOTE = (
-    "tuned†: as published, where there is a grid the best over it, chosen with the labels for each "
-    "metric apart; default: one setting, chosen without labels."
+    "tuned†: as published; where there is a grid, its best setting by the labels, for each metric "
+    "separately. default: one setting, chosen without labels."
 )
+SORTED_NOTE = "Rows were sorted by class before every fit (--order sorted)."
 
 
-def render(records: Iterable[Record], suite: str, fmt: str, spread: bool = False) -> str:
-    """The table of a suite's records as text.
+def render(
+    records: Iterable[Record], suite: str, fmt: str, spread: bool = False, brief: bool = False
+) -> str:
+    """Return the table of a suite as text.
 
-    `fmt` is ``"terminal"``, ``"markdown"``, ``"csv"`` (a line for each value, in full) or
-    ``"latex"`` (booktabs). ``paper-table2`` and ``paper-table3`` are laid out as in the paper,
-    every other suite as a leaderboard. `spread` prints the standard deviation beside each mean.
+    Parameters
+    ----------
+    records : iterable of Record
+    suite : str
+        ``paper-table2`` and ``paper-table3`` have the layout of the paper; every other suite is
+        a leaderboard.
+    fmt : {"terminal", "markdown", "csv", "latex"}
+        CSV has one line per value, in full precision; LaTeX uses booktabs.
+    spread : bool
+        Whether the standard deviation is printed beside each mean.
+    brief : bool
+        Whether only the first table is written, which is the standing of a leaderboard.
     """
     results = Results(records)
     if not results.datasets:
         raise InputError(f"no results for {suite!r}; first: mkclust bench run {suite}")
-    return written(sheets(results, suite, spread), fmt)
+    tables = sheets(results, suite, spread)
+    if SORTED in results.orders:
+        tables[0] = replace(tables[0], notes=(SORTED_NOTE, *tables[0].notes))
+    return written(tables[:1] if brief else tables, fmt)
+
+
+def export(store: Store, out: Path) -> int:
+    """Write a row for every finished unit of every suite as CSV or Parquet; return their number."""
+    rows = list(store.rows())
+    if not rows:
+        raise InputError(f"{store.path} holds no finished unit yet")
+    kind = out.suffix.lower()
+    if kind == ".csv":
+        write_csv_atomic(out, list(rows[0]), [list(row.values()) for row in rows])
+    elif kind == ".parquet":
+        _write_parquet(rows, out)
+    else:
+        raise InputError(f"results are written as .csv or .parquet, not {out.name!r}")
+    return len(rows)
+
+
+def _write_parquet(rows: list[dict[str, object]], out: Path) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise InputError('writing Parquet needs pyarrow: pip install "mkclust[parquet]"') from None
+    table = pa.Table.from_pylist(rows)
+    with replacing(out) as file:
+        pq.write_table(table, file)
 
 
 def sheets(results: Results, suite: str, spread: bool = False) -> list[Sheet]:
-    """The tables of a suite before they are written."""
+    """Return the tables of a suite."""
     if suite == "paper-table2":
         return [table2(results, spread)]
     if suite == "paper-table3":
@@ -57,7 +108,7 @@ def sheets(results: Results, suite: str, spread: bool = False) -> list[Sheet]:
 
 
 def table2(results: Results, spread: bool = False) -> Sheet:
-    """Metric by data set by method: tuned, default, published, and tuned minus published."""
+    """Return Table 2: tuned, default and published scores, and tuned minus published."""
     lines = [line for metric in METRICS for line in _metric_lines(results, metric, spread)]
     notes = [TUNED_NOTE, f"difference: tuned minus published. {NMI_NOTE} {RANK_NOTE}"]
     columns = tuple(title(method) for method in results.methods)
@@ -68,7 +119,7 @@ def table2(results: Results, spread: bool = False) -> Sheet:
 
 
 def _settings_tried(results: Results) -> list[str]:
-    """How much of each grid was gone through, where it was not all of it."""
+    """Return how many settings of a grid were run, where it was not all of them."""
     parts = []
     for method in filter(has_grid, results.methods):
         whole = math.prod(len(values) for values in METHODS[method].grid.values())
@@ -76,7 +127,7 @@ def _settings_tried(results: Results) -> list[str]:
         least = min(tried - {0}, default=0)
         if 0 < least < whole:
             parts.append(f"{title(method)} {least} of {whole}")
-    return [f"Settings tried, of the published grid: {', '.join(parts)}."] if parts else []
+    return [f"Settings run, of the published grid: {', '.join(parts)}."] if parts else []
 
 
 def _metric_lines(results: Results, metric: str, spread: bool) -> list[Line]:
@@ -103,7 +154,7 @@ def _metric_lines(results: Results, metric: str, spread: bool) -> list[Line]:
 
 
 def table3(results: Results) -> Sheet:
-    """Seconds for the whole grid and for one setting, CPU and wall, beside the published ones."""
+    """Return Table 3: CPU and wall seconds of the whole grid and of one setting, and published."""
     lines = []
     for dataset in results.datasets:
         for kind, cells in _time_rows(results, dataset).items():
@@ -111,9 +162,9 @@ def table3(results: Results) -> Sheet:
                 lines.append(Line("", dataset, kind, tuple(cells)))
     notes = (
         "tune: all settings of the grid together; run: the default setting (without it, the mean "
-        "over the grid); -: nothing to tune. >: some settings were stopped at a limit.",
-        "kernels: building what all methods of a data set share, computed once and in none of "
-        "the other rows. Published: CPU seconds on the authors' machine.",
+        "over the grid); -: no grid. >: some settings were stopped at a limit.",
+        "kernels: the kernels that all methods of a data set share; they are computed once and not "
+        "contained in the other rows. Published: CPU seconds on the authors' machine.",
     )
     columns = tuple(title(method) for method in results.methods)
     return Sheet(

@@ -1,4 +1,4 @@
-"""Units of work: a method in one setting on one data set, each with a name that never changes."""
+"""Units of work: one method in one setting on one data set, identified by its content."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .._version import __version__
 from ..base import MultiViewClusterer
 from ..baselines.base import ComparedMethod
 from ..methods import METHODS
-from .registry import Dataset
+from .registry import SHUFFLED, Dataset
 from .suite import Protocol, Suite
 
-PROTOCOL_VERSION = 1  # raised when the same unit would be computed or scored differently
+PROTOCOL_VERSION = 2  # increased when the same unit would be computed or scored differently
 DEFAULT = Protocol()
-KERNELS = "kernels"  # the unit that computes what the others of a data set share
+KERNELS = "kernels"  # method of the unit that computes the shared kernels of a data set
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One piece of work. Equal content gives an equal `id`, in whatever suite it occurs.
+    """One fit and its scores. Units of equal content have the same `id`, in every suite.
 
     >>> a = Unit("Mfeat", "mkclust:Mfeat", "hmkc", {"c1": 40, "c2": 30})
     >>> a.id == Unit("Mfeat", "mkclust:Mfeat", "hmkc", {"c2": 30, "c1": 40}).id
@@ -37,53 +37,58 @@ class Unit:
     method: str
     parameters: Mapping[str, Any]
     seed: int = 0
+    order: str = SHUFFLED
     protocol: Protocol = DEFAULT
     protocol_version: int = PROTOCOL_VERSION
     version: str = __version__
 
     @cached_property
     def id(self) -> str:
+        """A hash of the content."""
         return hashlib.sha256(self.text().encode()).hexdigest()[:24]
 
     def text(self) -> str:
-        """The unit as JSON with sorted keys."""
+        """Return the unit as JSON with sorted keys."""
         return json.dumps({**asdict(self), "parameters": dict(self.parameters)}, sort_keys=True)
 
     @staticmethod
     def parsed(text: str) -> Unit:
+        """Read a unit from its `text`."""
         content = json.loads(text)
         return Unit(**{**content, "protocol": Protocol(**content["protocol"])})
 
     def shared(self) -> Unit:
-        """The unit that computes the kernels this one uses."""
-        return Unit(self.dataset, self.content, KERNELS, {})
+        """Return the unit that computes the kernels this one uses."""
+        return Unit(self.dataset, self.content, KERNELS, {}, seed=self.seed, order=self.order)
 
 
 @dataclass(frozen=True)
 class Planned:
-    """A unit in a suite; `tuned` says that it is a point of a grid chosen from with labels."""
+    """A unit in a suite; `tuned` marks a grid point, of which the best is chosen with labels."""
 
     unit: Unit
     tuned: bool
 
 
 def expand(suite: Suite, members: list[Dataset], folder: Path | None) -> list[Planned]:
-    """All units of a suite on the data sets at hand, points of a grid in a row.
+    """Return all units of a suite on the given data sets.
 
-    Default settings come before grids, and small data before large.
+    Default settings come before grids, small data sets before large ones.
     """
     planned = []
     for entry in sorted(members, key=lambda entry: entry.n):
         content = entry.key(folder)
         for method in suite.methods:
             for setting, tuned in settings(suite, method, entry):
-                unit = Unit(entry.name, content, method, setting, protocol=suite.protocol)
+                unit = Unit(
+                    entry.name, content, method, setting, order=suite.order, protocol=suite.protocol
+                )
                 planned.append(Planned(unit, tuned))
     return sorted(planned, key=lambda item: item.tuned and item.unit.method != "best-view")
 
 
 def settings(suite: Suite, method: str, entry: Dataset) -> list[tuple[dict[str, Any], bool]]:
-    """The settings of one method on one data set, each with whether it is a tuned one."""
+    """Return the settings of one method on one data set, each with whether it is a tuned one."""
     if method == "best-view":
         return [({"view": p}, True) for p in range(entry.n_kernels)]
     chosen: list[tuple[dict[str, Any], bool]] = [({}, False)] if suite.default else []
@@ -96,9 +101,9 @@ def settings(suite: Suite, method: str, entry: Dataset) -> list[tuple[dict[str, 
 
 
 def grid(kind: type[MultiViewClusterer], k: int, thin: int = 1) -> list[dict[str, Any]]:
-    """A method's published grid for k clusters, or every `thin`-th value of each parameter.
+    """Return the published grid of a method for k clusters.
 
-    The values kept are counted from the middle one.
+    Only every `thin`-th value of each parameter is kept, the middle value among them.
 
     >>> from mkclust.baselines import MKKMMR
     >>> [point["lam"] for point in grid(MKKMMR, 5, 15)]

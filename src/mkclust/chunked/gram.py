@@ -47,7 +47,7 @@ class MomentsTask:
 
 @dataclass(frozen=True)
 class MeansTask:
-    """Sums of every view's features before whitening: what centring needs."""
+    """Sums of every view's features before whitening: what centering needs."""
 
     maps: tuple[FeatureMap, ...]
 

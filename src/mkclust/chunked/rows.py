@@ -11,6 +11,7 @@ import numpy as np
 
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..io.manifest import is_output_folder, is_result
 from .sources import ArraySource, Source, is_stored, source_of
 
 PIECE = 32 << 20  # bytes of rows in one piece of work: smaller ones cost more to pass around
@@ -169,7 +170,11 @@ def views_in_parts(paths: Sequence[Path]) -> dict[str, Path] | None:
     parts among several paths; alone it is a view per file. One folder of such folders is all views.
     """
     if len(paths) == 1 and paths[0].is_dir() and not _is_source(paths[0]):
-        inside = sorted(path for path in paths[0].iterdir() if path.is_dir())
+        inside = sorted(
+            path
+            for path in paths[0].iterdir()
+            if path.is_dir() and not is_result(path) and not is_output_folder(path)
+        )
         paths = inside if inside and all(_is_source(path, True) for path in inside) else []
     several = len(paths) > 1
     if not paths or not all(_is_source(path, several) for path in paths):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +36,6 @@ from ..kernels.features import (
     precision,
 )
 from ..linalg.spectrum import RANK_TOLERANCE, with_fixed_signs
-from ..out_of_sample.nystroem import FeatureProjection
 from ..progress import step
 from .engine import Engine, LocalEngine
 from .gram import GramTask, MeansTask, MomentsTask
@@ -54,25 +53,36 @@ SQUARED = 1e-290  # a variance below it has lost its digits to underflow
 CONSTANT = 1e-14  # of the kernel's diagonal: rows no farther apart than this are the same
 
 
-class FeatureSpectra:
-    r"""Leading directions of every view's features, from the cross-products alone.
+class FeatureSubspaces:
+    r"""Leading eigenvectors of every view's features, from the cross-products alone.
 
     $Z_p^TZ_p = Q\Lambda Q^T$, $E_p = Q\Lambda^{-1/2}$: the columns of $Z_pE_p$ are the
-    eigenvectors of $Z_pZ_p^T$. Squaring the features squares their condition, so directions with
-    an eigenvalue below `floor` of the largest are left out. O(sum r^3), no n.
+    eigenvectors of $Z_pZ_p^T$. Squaring the features squares their condition, so eigenvectors
+    with an eigenvalue below `floor` of the largest are left out. O(sum r^3), no n. It follows
+    the protocol of `agreement.subspaces.Subspaces`; `project` turns coefficients of the features
+    (sum r, k) into rows of the embedding.
     """
 
+    present = None
+
     def __init__(
-        self, gram: np.ndarray, starts: np.ndarray, names: Sequence[str], n: int, floor: float
+        self,
+        gram: np.ndarray,
+        starts: np.ndarray,
+        names: Sequence[str],
+        n: int,
+        floor: float,
+        project: Callable[[np.ndarray], Any] | None = None,
     ) -> None:
         self.names = tuple(names)
         self._gram = gram
         self._starts = starts
         self._n = n
         self._size = 0
-        self._E = [self._directions(p, floor) for p in range(len(self.names))]
+        self._project = project
+        self._E = [self._eigenvectors(p, floor) for p in range(len(self.names))]
 
-    def _directions(self, p: int, floor: float) -> np.ndarray:
+    def _eigenvectors(self, p: int, floor: float) -> np.ndarray:
         span = slice(self._starts[p], self._starts[p + 1])
         values, Q = scipy.linalg.eigh(self._gram[span, span])
         values, Q = values[::-1], with_fixed_signs(Q[:, ::-1])
@@ -85,16 +95,16 @@ class FeatureSpectra:
         return len(self.names)
 
     def grow(self, size: int) -> None:
-        """Use `size` directions of every view, or all where those are fewer."""
+        """Use `size` eigenvectors of every view, or all where there are fewer."""
         self._size = max(size, self._size)
 
     @property
     def horizon(self) -> int | None:
-        """Directions in use of views that have more; None when all are."""
+        """Number of eigenvectors in use of views that have more; None where all are in use."""
         return self._size if any(E.shape[1] > self._size for E in self._E) else None
 
-    def overlap(self) -> Overlap:
-        """$E_p^T(Z_p^TZ_q)E_q$ for all pairs."""
+    def overlap(self, k: int = 0) -> Overlap:
+        """Return $E_p^T(Z_p^TZ_q)E_q$ for all pairs."""
         step("overlaps of all pairs of views")
         E = [E[:, : self._size] for E in self._E]
         starts = np.concatenate([[0], np.cumsum([part.shape[1] for part in E])])
@@ -108,11 +118,46 @@ class FeatureSpectra:
                 cross[starts[p] : starts[p + 1], starts[q] : starts[q + 1]] = block
         return Overlap((cross + cross.T) / 2, starts, self._n)
 
-    def weights(self, dimensions: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """W (sum r, k) with $H = ZW$, from coefficients (sum d, k) of the kept directions."""
-        parts = np.split(coefficients, np.cumsum(dimensions)[:-1])
-        pairs = zip(self._E, dimensions, parts, strict=True)
-        return np.vstack([E[:, :d] @ part for E, d, part in pairs])
+    def sketch(self, size: int) -> None:
+        """Return None: exact eigenvectors are at hand."""
+
+    def vectors(self, size: int) -> None:
+        """Return None: eigenvectors of all rows are never formed."""
+
+    def embed(self, d: np.ndarray, W: np.ndarray) -> Any:
+        """Read the rows once more and compute their rows of the embedding."""
+        if self._project is None:
+            raise TypeError("these subspaces have no rows to embed")
+        return self._project(self.weights(d, W))
+
+    def coordinates(self, H: Any, W: np.ndarray, d: np.ndarray) -> list[np.ndarray]:
+        """Return $H^TU_p = W^TU^TU_p$, which the overlaps contain."""
+        overlap = self.overlap()
+        kept = overlap.columns(d)
+        T = W.T @ overlap.cross[np.ix_(kept, kept)]
+        return np.split(T, np.cumsum(d)[:-1], axis=1)
+
+    def weights(self, d: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Return coefficients (sum r, k) of the features from those of the eigenvectors, W."""
+        parts = np.split(W, np.cumsum(d)[:-1])
+        pairs = zip(self._E, d, parts, strict=True)
+        return np.vstack([E[:, :size] @ part for E, size, part in pairs])
+
+
+@dataclass(frozen=True)
+class ChunkedEmbedding:
+    """Rows of the embedding in blocks, and the coefficients (sum r, k) of the features."""
+
+    run: LargeRun
+    weights: np.ndarray
+
+    def cluster(self, k: int, n_init: int) -> Clustering:
+        """Cluster the rows by k-means, block by block."""
+        return self.run.cluster(k, n_init)
+
+    def array(self) -> np.ndarray | PartsSource | None:
+        """Return H* (n, k): an array, or a source of parts; None where it stayed on workers."""
+        return self.run.embedding()
 
 
 @dataclass
@@ -140,7 +185,7 @@ class LargeRun:
         given = vars(self.approximation)
         return {"version": __version__, "rows": self.rows.identity(), **given}
 
-    def spectra(self) -> FeatureSpectra:
+    def subspaces(self) -> FeatureSubspaces:
         """Passes one to three: moments of columns, means of features, all cross-products."""
         self._pieces = self._with_graphs().pieces()
         moments = self._moments()
@@ -155,11 +200,12 @@ class LargeRun:
                 raise InputError(f"view {name!r} is constant: all its samples are the same")
         floor = SINGLE_RANK_TOLERANCE if single else RANK_TOLERANCE
         with self._timed("small problem"):
-            return FeatureSpectra(
-                found["gram"], self.features.starts, self.rows.names, len(self.rows), floor
-            )
+            return FeatureSubspaces(
+                found["gram"], self.features.starts, self.rows.names, len(self.rows), floor,
+                self.embed,
+            )  # fmt: skip
 
-    def embed(self, W: np.ndarray) -> None:
+    def embed(self, W: np.ndarray) -> ChunkedEmbedding:
         """Pass four: the embedding's rows, in memory, in parts, or on the workers."""
         digest = hashlib.sha256(np.ascontiguousarray(W).tobytes()).hexdigest()[:12]
         self._digest, self._width = digest, W.shape[1]
@@ -178,6 +224,7 @@ class LargeRun:
                     f"the files of view {name!r} changed while they were read; fit again, into an "
                     "empty work folder, once nobody writes to them"
                 )
+        return ChunkedEmbedding(self, W)
 
     def cluster(self, k: int, n_init: int) -> Clustering:
         """k-means over the embedding's blocks."""
@@ -196,14 +243,11 @@ class LargeRun:
             return None
         return np.concatenate([block.load() for block in self._blocks])
 
-    def projection(self, W: np.ndarray) -> FeatureProjection:
-        """What a model keeps to place new samples: landmarks, means and W, nothing of n rows."""
-        graphs = [
-            name
-            for name, kernel in zip(self.rows.names, self.approximation.kernels, strict=True)
-            if kernel == "knn"
-        ]
-        return FeatureProjection(self.rows.names, self.rows.widths, self.features, W, tuple(graphs))
+    @property
+    def graph_views(self) -> tuple[str, ...]:
+        """Views whose features are those of a sparse graph."""
+        kernels = zip(self.rows.names, self.approximation.kernels, strict=True)
+        return tuple(name for name, kernel in kernels if kernel == "knn")
 
     @property
     def described(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..io.atomic import replacing, write_text_atomic
+from ..io.manifest import checksum
 
 Arrays = dict[str, np.ndarray]
 
@@ -99,12 +100,6 @@ def part_is_sound(path: Path) -> bool:
         return _seal(path).read_text(encoding="ascii") == checksum(path)
     except OSError:
         return False
-
-
-def checksum(path: Path) -> str:
-    """SHA-256 of a file, read in blocks."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _seal(path: Path) -> Path:

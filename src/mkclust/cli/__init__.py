@@ -1,6 +1,6 @@
 """The command line.
 
-Only `startup` is imported at once; the commands and what they need follow when one is called.
+Only `startup` is imported at once. The commands and what they need are imported when called.
 """
 
 from . import startup as startup

@@ -1,8 +1,8 @@
-"""Answers beyond the labels, together: which are given when, and how they are written."""
+"""Stability and view influence of a fitted model: when they are computed, how they are written."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,45 +10,54 @@ import numpy as np
 
 from ..chunked.rows import Rows
 from ..data.views import MultiView
-from ..dual_noise.estimator import MKCDNM
 from ..exceptions import InputError
-from ..inspection.choose_k import ChoiceOfK
-from ..inspection.influence import LeftOut, ViewInfluence
-from ..inspection.stability import Stability
+from ..inspection import ChoiceOfK, Stability, ViewInfluence, stability, view_influence
+from ..inspection.view_influence import LeftOut
 from ..io.atomic import write_csv_atomic
 from .results import plain
 
-CHECKED_UP_TO = 20_000  # samples: up to here both cost less than the fit, and come unasked
-NAMED = 100  # samples that flip, listed in result.json
+PATIENCE = 120.0  # seconds that the checks may be expected to take without being asked for
+HALVES = 5.0  # fits that the refits to halves of the samples cost at most
+LISTED = 100  # samples that change cluster, listed in result.json
 
 
-def require_checkable(model: Any, views: MultiView | Rows) -> None:
-    """Refuse, before the work, to be asked for stability and influence where there are none."""
-    if not isinstance(model, MKCDNM):
-        raise InputError(f"--stability asks MKC-DNM; {model.title} does not have it")
-    if isinstance(views, MultiView) and views.present is not None:
-        raise InputError(
-            "--stability needs every sample in every view, and some are absent; leave it, or "
-            "those samples, out"
-        )
+def checked_answers(
+    model: Any, views: MultiView | Rows, asked: bool | None, fit_seconds: float
+) -> tuple[list[Any], list[str]]:
+    """Return view influence and stability of a fitted model, and why one was not computed.
 
-
-def checked_answers(model: Any, views: MultiView | Rows, asked: bool | None) -> list[Any]:
-    """Stability and influence of a fitted model: where asked for, or unasked where that is quick.
-
-    Only MKC-DNM has them, and only where every view has every sample.
+    Unless `asked` for, they are computed where they are expected to take at most two minutes.
     """
-    whole = getattr(model, "presence_", None) is None
-    if not isinstance(model, MKCDNM) or not whole:
-        return []
-    if not (len(views) <= CHECKED_UP_TO if asked is None else asked):
-        return []
-    answers: list[Any] = [model.view_influence(views)] if views.n_views > 1 else []
-    return [*answers, model.stability(views)]
+    expected = fit_seconds * (HALVES + views.n_views)
+    if asked is None and expected > PATIENCE:
+        return [], [
+            f"Stability and view influence were not computed: they refit the model and may take "
+            f"{expected / 60:.0f} minutes. Compute them with --stability."
+        ]
+    if asked is False:
+        return [], ["Stability and view influence were not computed: --no-stability was given."]
+    if model.n_clusters == 1:
+        return [], ["Stability and view influence were not computed: there is one cluster only."]
+    answers: list[Any] = []
+    skipped: list[str] = []
+    if views.n_views > 1:
+        _add(answers, skipped, "View influence was", lambda: view_influence(model, views))
+    else:
+        skipped.append("View influence was not computed: there is one view only.")
+    _add(answers, skipped, "Stability was", lambda: stability(model, views))
+    return answers, skipped
+
+
+def _add(answers: list[Any], skipped: list[str], what: str, ask: Callable[[], Any]) -> None:
+    """Add an answer; where the data do not allow it, add the reason, because the labels stand."""
+    try:
+        answers.append(ask())
+    except InputError as error:
+        skipped.append(f"{what} not computed: {str(error).removesuffix('.')}.")
 
 
 def answers_as_dict(answers: Sequence[Any]) -> dict[str, Any]:
-    """Everything small in the answers, ready for JSON: nothing with a row per sample."""
+    """Return the answers for JSON, without anything that has a row per sample."""
     found: dict[str, Any] = {}
     for answer in answers:
         if isinstance(answer, ChoiceOfK):
@@ -58,8 +67,8 @@ def answers_as_dict(answers: Sequence[Any]) -> dict[str, Any]:
                 "words": str(answer),
                 "agreement": answer.agreement,
                 "clusters": plain(answer.clusters),
-                "samples_that_flip": len(answer.flips),
-                "flips": [plain(flip._asdict()) for flip in answer.flips[:NAMED]],
+                "samples_that_move": len(answer.moved),
+                "moved": [plain(moved._asdict()) for moved in answer.moved[:LISTED]],
             }
         elif isinstance(answer, ViewInfluence):
             found["view_influence"] = _influence(answer)
@@ -67,7 +76,7 @@ def answers_as_dict(answers: Sequence[Any]) -> dict[str, Any]:
 
 
 def write_stability(folder: Path, answers: Sequence[Any]) -> list[Path]:
-    """Write stability.csv, a row per sample, where stability is among the answers."""
+    """Write stability.csv, one row per sample, where stability is among the answers."""
     written = []
     for answer in answers:
         if isinstance(answer, Stability):
@@ -83,12 +92,11 @@ def _influence(answer: ViewInfluence) -> dict[str, Any]:
     return {
         "words": str(answer),
         "unrelated": list(answer.unrelated),
-        "chance": dict(zip(answer.names, plain(answer.chance), strict=True)),
+        "agreement": dict(zip(answer.names, plain(answer.agreement), strict=True)),
         "without": {left.views[0]: _left(left) for left in answer.without},
         "without_unrelated": None if left is None else _left(left),
     }
 
 
 def _left(left: LeftOut) -> dict[str, Any]:
-    kept = ("ari", "kept", "kept_before", "noise", "noise_before")
-    return {name: plain(getattr(left, name)) for name in kept}
+    return {"views": list(left.views), "ari": plain(left.ari), "samples": len(left.rows)}

@@ -1,9 +1,10 @@
-"""Command-line options made from the methods' own parameters, so that a new method needs none."""
+"""Command-line options made from the constructors of the methods."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -11,87 +12,147 @@ import typer
 from ..base import MultiViewClusterer
 from ..exceptions import InputError
 from ..methods import METHODS
+from .arguments import named_numbers
+from .wording import option
 
-PANEL = "Parameters of the methods"
+PANEL = "Options of the methods"
+ELSEWHERE = ("precomputed",)  # the data say whether they are kernels: --kernels
+PAIRS = ("kernel_params",)  # given as NAME=NUMBER, any number of times
+KMEANS = ("n_init", "random_state")
+WITHOUT_KMEANS = ("swmc",)  # the components of its graph are the clusters
 
 
 def own_parameters(method: type[MultiViewClusterer]) -> dict[str, inspect.Parameter]:
-    """The parameters a method adds to the shared ones, by name.
+    """Return the parameters of a method beyond those of all methods, by name.
 
-    >>> from mkclust import MKCDNM
-    >>> list(own_parameters(MKCDNM))
-    ['solver', 'threshold', 'on_infeasible', 'max_dimension', 'precision', 'approximation',
-     'n_components', 'work', 'dask']
+    >>> from mkclust import MKKM, GraphFusion
+    >>> list(own_parameters(GraphFusion)), list(own_parameters(MKKM))
+    (['n_neighbors', 'indefinite'],
+     ['kernel', 'kernel_params', 'center', 'normalize', 'indefinite'])
     """
     shared = inspect.signature(MultiViewClusterer.__init__).parameters
     mine = inspect.signature(method.__init__).parameters
-    return {name: p for name, p in mine.items() if name not in shared}
+    return {name: p for name, p in mine.items() if name not in shared and name not in ELSEWHERE}
 
 
 def with_method_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command with ``**options`` one option for every parameter of every method."""
-    owners: dict[str, dict[str, inspect.Parameter]] = {}
-    for name, method in METHODS.items():
-        for parameter, spec in own_parameters(method).items():
-            owners.setdefault(parameter, {})[name] = spec
     signature = inspect.signature(command, eval_str=True)
     fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     fixed = [p.replace(kind=p.KEYWORD_ONLY) for p in fixed]
-    added = [_option(name, users) for name, users in owners.items()]
+    added = [_option(name, users) for name, users in owners().items()]
     command.__signature__ = signature.replace(parameters=[*fixed, *added])  # type: ignore[attr-defined]
     return command
 
 
+def owners() -> dict[str, dict[str, inspect.Parameter]]:
+    """Return, for every parameter, the methods that have it."""
+    found: dict[str, dict[str, inspect.Parameter]] = {}
+    for name, method in METHODS.items():
+        for parameter, spec in own_parameters(method).items():
+            found.setdefault(parameter, {})[name] = spec
+    return found
+
+
 def chosen_options(method: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given, checked to be the method's own."""
-    given = {name: value for name, value in options.items() if value is not None}
+    """Return the options that were given as parameters; options of other methods are refused.
+
+    >>> chosen_options("graph-fusion", {"n_neighbors": 7, "kernel": None})
+    {'n_neighbors': 7}
+    >>> chosen_options("graph-fusion", {"solver": "exact"})
+    Traceback (most recent call last):
+    mkclust.exceptions.InputError: --solver is no option of graph-fusion; use --method mkc-dnm;
+    options of graph-fusion: --n-neighbors, --indefinite, --n-init, --seed
+    """
+    given = {name: value for name, value in options.items() if value not in (None, [])}
     allowed = own_parameters(METHODS[method])
+    if method not in WITHOUT_KMEANS:
+        constructor = inspect.signature(METHODS[method].__init__).parameters
+        allowed |= {name: constructor[name] for name in KMEANS}
     for name in given:
         if name not in allowed:
-            listed = ", ".join(f"--{own.replace('_', '-')}" for own in allowed) or "none"
+            listed = ", ".join(map(option, allowed)) or "none"
+            users = [other for other in METHODS if other not in WITHOUT_KMEANS]
+            users = users if name in KMEANS else list(owners()[name])
             raise InputError(
-                f"--{name.replace('_', '-')} is no parameter of {method}, whose own are: {listed}"
+                f"{option(name)} is no option of {method}; use --method {_any_of(users)}; "
+                f"options of {method}: {listed}"
             )
-    return {name: _number(value, allowed[name]) for name, value in given.items()}
+    return {name: _value(name, value, allowed[name]) for name, value in given.items()}
+
+
+def _any_of(names: Sequence[str]) -> str:
+    shown = list(names[:3])
+    if len(names) > 3:
+        shown.append(f"any other of {len(names)} methods")
+    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def _option(name: str, users: dict[str, inspect.Parameter]) -> inspect.Parameter:
     spec = next(iter(users.values()))
-    kind = _type(spec)
-    flag = f"--{name.replace('_', '-')}"
-    declared = f"{flag}/--no-{flag[2:]}" if kind is bool else flag
-    option = typer.Option(
-        declared, help=", ".join(users), rich_help_panel=PANEL, show_default=_defaults(users)
+    kind: Any = list[str] if name in PAIRS else _type(spec)
+    flag = option(name)
+    made = typer.Option(
+        f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
+        help=f"{_description(name, users)} For {_methods(users)}.",
+        metavar="NAME=NUMBER" if name in PAIRS else None,
+        rich_help_panel=PANEL,
+        show_default=_defaults(users),
     )
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=None,
-        annotation=Annotated[kind | None, option],
+        annotation=Annotated[kind | None, made],
     )
 
 
+def _methods(users: dict[str, inspect.Parameter]) -> str:
+    others = [name for name in METHODS if name not in users]
+    if len(others) < len(users) and len(users) > 3:
+        return f"all methods but {', '.join(others)}" if others else "all methods"
+    return ", ".join(users)
+
+
+def _description(name: str, users: dict[str, inspect.Parameter]) -> str:
+    """Return the first sentence about a parameter in the docstrings of its methods."""
+    entry = re.compile(rf"^(?:\w+, )*{name}(?:, \w+)* : .*\n((?:    .*\n?)+)", re.MULTILINE)
+    for method in users:
+        for parent in METHODS[method].__mro__:
+            found = entry.search(inspect.cleandoc(parent.__doc__ or ""))
+            if found:
+                text = " ".join(found[1].replace("`", "").replace("$", "").split())
+                return re.split(r"(?<=[a-z0-9)])[.:;](?= |$)", text)[0] + "."
+    return ""
+
+
 def _defaults(users: dict[str, inspect.Parameter]) -> str:
-    """The default, or each method's own where they differ."""
-    values = {name: str(spec.default) for name, spec in users.items()}
+    """Return the default, or that of each method where they differ."""
+    values = {name: _shown(spec.default) for name, spec in users.items()}
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
     return ", ".join(f"{value} for {name}" for name, value in values.items())
 
 
+def _shown(default: Any) -> str:
+    return "none" if default is None else str(default)
+
+
 def _type(spec: inspect.Parameter) -> type:
-    """bool, int, float or str, by the default value, or by the annotation where that is None."""
+    """Return bool, int, float or str: that of the default, or of the annotation of a None."""
     if spec.default is not None:
         return type(spec.default)
     declared = str(spec.annotation)
     return next((kind for kind in (bool, int, float) if kind.__name__ in declared), str)
 
 
-def _number(value: Any, spec: inspect.Parameter) -> Any:
-    """A number where a parameter takes words or numbers, such as the threshold."""
+def _value(name: str, value: Any, spec: inspect.Parameter) -> Any:
+    """Return an option's value as the constructor takes it."""
+    if name in PAIRS:
+        return named_numbers(option(name), value)
     if not isinstance(value, str) or "str" in str(spec.annotation):
         return value
     try:
-        return float(value)
+        return float(value)  # for parameters that take words or numbers, such as the threshold
     except ValueError:
         return value

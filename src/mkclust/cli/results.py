@@ -1,9 +1,8 @@
-"""A fitted model as plain data, and the files that keep it."""
+"""A fitted model as plain data, and the files that hold it."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -16,42 +15,35 @@ from ..chunked.rows import Rows
 from ..chunked.sources import PartsSource
 from ..chunked.work import save_part
 from ..data.views import MultiView
-from ..dual_noise.estimator import MKCDNM
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 from ..linalg.kmeans import nearest_centers
 from ..metrics import evaluate
 
-SCHEMA = 1
+SCHEMA = 2
 PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
-OF_A_RUN = (
-    "labels.csv", "labels", "embedding.npz", "embedding", "graph.npz", "stability.csv",
-    "result.json", "report.html",
-)  # fmt: skip
-TOO_LARGE = (  # n rows, or k x k numbers: files of their own, or none
+TOO_LARGE = (  # n rows, or k x k numbers: in files of their own, or in none
     "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
 )  # fmt: skip
 
 
 def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any]:
-    """Everything small that a fitted model knows, ready for JSON.
+    """Return everything about a fitted model except arrays with a row per sample, for JSON.
 
-    Keys: ``schema``, ``version``, ``method``, ``parameters``, ``input``, ``clusters``, ``fitted``
-    (every public fitted attribute except arrays with a row per sample) and, with known classes,
-    ``metrics``.
+    Keys: ``schema``, ``version``, ``method`` (name, title, reference), ``parameters``, ``input``,
+    ``clusters`` (sizes), ``fitted`` (public fitted attributes), ``description`` (sentences) and,
+    with known classes, ``metrics``.
     """
     fitted = {
         name[:-1]: plain(value)
         for name, value in sorted(vars(model).items())
         if name.endswith("_") and not name.startswith("_") and name not in TOO_LARGE
     }
-    if hasattr(model, "fusion_"):
-        fitted["fusion"]["words"] = list(model.fusion_.in_words())
     if hasattr(model, "certificate_"):
         fitted["certificate"] |= {"gap": model.certificate_.gap, "words": str(model.certificate_)}
     result: dict[str, Any] = {
         "schema": SCHEMA,
         "version": __version__,
-        "method": model.title,
+        "method": {"name": model.name, "title": model.title, "reference": model.reference},
         "parameters": {name: plain(value) for name, value in model.get_params().items()},
         "input": {
             "samples": len(views),
@@ -61,54 +53,62 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
         },
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,
+        "description": describe(model),
     }
     support = getattr(model, "support_", None)
-    if support is not None:
+    presence = getattr(model, "presence_", None)
+    if support is not None and presence is not None:
         counts = np.bincount(support, minlength=views.n_views + 1)[1:]
         result["input"]["missing"] = {
             "incomplete_samples": int(counts[:-1].sum()),
             "samples_by_number_of_views": counts.tolist(),
-            "samples_by_view": dict(
-                zip(views.names, model.presence_.sum(axis=0).tolist(), strict=True)
-            ),
+            "samples_by_view": dict(zip(views.names, presence.sum(axis=0).tolist(), strict=True)),
         }
     if views.labels is not None:
         result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
     return result
 
 
+def describe(model: Any) -> list[str]:
+    """Return what a method did, one sentence each; nothing for methods without `describe`."""
+    names = tuple(f"{name}:" for name in model.view_names_in_)
+    sentences = model.describe() if hasattr(model, "describe") else ()
+    return [
+        (text if text.startswith(names) else text[:1].upper() + text[1:]).removesuffix(".") + "."
+        for text in sentences
+    ]
+
+
+def valid(text: str) -> str:
+    """Replace bytes of file names that are not UTF-8, because text files cannot hold them."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def write_arrays(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
+    """Write labels.csv and embedding.npz or graph.npz; of rows in parts, folders of .npy parts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return _row_parts(folder, model) if isinstance(views, Rows) else _tables(folder, model, views)
+
+
+def write_result(
+    folder: Path, model: MultiViewClusterer, views: MultiView | Rows, extra: dict[str, Any]
+) -> Path:
+    """Write result.json: the model, and what else is known about the run."""
+    found = as_dict(model, views) | extra
+    text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
+    write_text_atomic(folder / "result.json", valid(text) + "\n")
+    return folder / "result.json"
+
+
 def write_results(
     folder: Path, model: MultiViewClusterer, views: MultiView | Rows, extra: dict[str, Any]
 ) -> list[Path]:
-    """Write labels.csv, embedding.npz (or graph.npz) and result.json, each whole or not at all.
-
-    Of rows that lie in parts, labels and embedding are written as parts too: folders of .npy.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    written = (
-        _row_parts(folder, model) if isinstance(views, Rows) else _tables(folder, model, views)
-    )
-    written.append(folder / "result.json")
-    text = json.dumps(as_dict(model, views) | extra, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text_atomic(written[-1], text + "\n")
-    return written
+    """Write the arrays and result.json."""
+    return [*write_arrays(folder, model, views), write_result(folder, model, views, extra)]
 
 
-def clear_earlier(folder: Path, written: Sequence[Path]) -> None:
-    """Remove what an earlier run left here and this one has not written: one run's results only."""
-    for path in (folder / name for name in OF_A_RUN):
-        if path in written:
-            continue
-        if path.is_dir():
-            _clear_parts(path)
-            if not any(path.iterdir()):
-                path.rmdir()
-        else:
-            path.unlink(missing_ok=True)
-
-
-def write_predictions(folder: Path, model: MKCDNM, views: MultiView | Rows) -> list[Path]:
-    """Write labels.csv and embedding.npz of new samples, each whole or not at all."""
+def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> list[Path]:
+    """Write labels.csv and embedding.npz of new samples."""
     H = model.transform(views)
     labels = nearest_centers(H, model.cluster_centers_)
     names = np.arange(len(views)) if views.index is None else views.index
@@ -122,7 +122,7 @@ def write_predictions(folder: Path, model: MKCDNM, views: MultiView | Rows) -> l
 
 def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
     names = np.arange(len(views)) if views.index is None else views.index
-    columns = {"sample": names, "cluster": model.labels_}
+    columns: dict[str, Any] = {"sample": names, "cluster": model.labels_}
     if getattr(model, "support_", None) is not None:
         columns["views"] = model.support_
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
@@ -137,11 +137,9 @@ def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) ->
 
 
 def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
-    """Labels and embedding, a million rows to a part; parts of an earlier run make way."""
+    """Write labels and embedding, a million rows to a part."""
     H = getattr(model, "embedding_", None)
     written = [folder / "labels"] if H is None else [folder / "labels", folder / "embedding"]
-    for target in written:
-        _clear_parts(target)
     for number, start in enumerate(range(0, len(model.labels_), PART)):
         stop = min(start + PART, len(model.labels_))
         name = f"part-{number:05}.npy"
@@ -152,13 +150,8 @@ def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
     return written
 
 
-def _clear_parts(folder: Path) -> None:
-    for old in [*folder.glob("part-*.npy"), *folder.glob("part-*.sha256")]:
-        old.unlink()
-
-
 def plain(value: Any) -> Any:
-    """The value as JSON has it: lists for arrays, dicts for dataclasses, words for functions."""
+    """Return a value for JSON: lists for arrays, dicts for dataclasses, names for functions."""
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, dict):

@@ -13,26 +13,33 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..agreement.chance import mean_agreement, unrelated
+from ..agreement.chance import mean_agreement
 from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
-from ..dual_noise.estimator import MKCDNM
-from ..inspection.choose_k import ChoiceOfK
+from ..inspection import ChoiceOfK
 from ..metrics import evaluate
-from ..report.words import counted
+from .results import describe
 
 BAR = 24  # characters of the longest bar
+NAME = 28  # characters of a view's name
+COLUMNS = {  # what the columns of the table of views mean
+    "weight": "share of the view in the fused graph",
+    "agreement": "with the other views, 0 = chance, 1 = equal",
+    "kept": "eigenvectors kept",
+    "N-noise": "what the view adds to the consensus",
+    "C-noise": "what it lacks of the consensus",
+    "cross": "what views add to each other",
+    "samples": "samples that the view holds",
+}
 
 
-def summary(model: MultiViewClusterer, views: MultiView | Rows, seconds: float) -> Group:
-    """Views, clusters, proof and, with known classes, metrics."""
-    described = counted(views.n_views, "kernel" if views.kernels else "view")
-    headline = (
-        f"[bold]{len(views)} samples, {described}, {counted(model.n_clusters, 'cluster')} by "
-        f"{model.title}[/] in {seconds:.1f} s"
-    )
-    parts: list[Any] = [*_alarm(model), Text.from_markup(headline), _views_table(model, views)]
+def summary(model: MultiViewClusterer, views: MultiView | Rows) -> Group:
+    """Return views, clusters, what the method did and, with known classes, metrics."""
+    what = counted(views.n_views, "kernel" if views.kernels else "view")
+    clusters = counted(int(model.labels_.max()) + 1, "cluster")
+    headline = f"{len(views)} samples, {what}, {clusters} by {model.title}"
+    parts: list[Any] = [*_alarm(model), Text(headline, style="bold"), _views_table(model, views)]
     parts += [Padding(Text.from_markup(line), (0, 0, 0, 1)) for line in _remarks(model)]
     parts.append(_cluster_table(model.labels_))
     if views.labels is not None:
@@ -40,28 +47,58 @@ def summary(model: MultiViewClusterer, views: MultiView | Rows, seconds: float) 
     return Group(*parts)
 
 
-def choice_table(choice: ChoiceOfK) -> Group:
-    """The recommended number of clusters, and the evidence for every number tried."""
-    head = ("clusters", "score", "stability", "shared bits", "separation", "gap", "noise share")
-    table = _table(*head)
+def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
+    """Return the chosen number of clusters, and the evidence for every number tried."""
+    asked = f"Number of clusters, by modularity and eigengap of partitions by {model.title}:"
+    table = _table("clusters", "score", "modularity", "by chance", "limit", "eigengap", "sizes")
     for row in choice.table:
-        numbers = (
-            row.score, row.stability, row.information, row.separation, row.gap, row.noise,
-        )  # fmt: skip
+        evidence = (row.score, row.modularity, row.null, row.null_high, row.gap)
         style = "bold green" if row.k == choice.k else ""
-        table.add_row(str(row.k), *(f"{number:.2f}" for number in numbers), style=style)
-    return Group(Text.from_markup(f"[bold]How many clusters:[/] {escape(str(choice))}."), table)
-
-
-def _alarm(model: MultiViewClusterer) -> Iterator[Text]:
-    """First of all, and in red: views that are unrelated to the others."""
-    lone = [str(model.view_names_in_[p]) for p in unrelated(model)]
-    if lone:
-        words = "agrees" if len(lone) == 1 else "agree"
-        yield Text(
-            f"{' and '.join(lone)} {words} with no other view beyond chance: leave out and compare",
-            style="bold red",
+        sizes = f"{min(row.sizes)} to {max(row.sizes)}"
+        table.add_row(str(row.k), *(f"{number:.3f}" for number in evidence), sizes, style=style)
+    parts: list[Any] = [Text.from_markup(f"[bold]{asked}[/] {clean(str(choice))}."), table]
+    if choice.k == 1:
+        parts.append(
+            Text(
+                "No cluster structure was found: no partition has more modularity than chance "
+                "explains. All samples are in one cluster. -k NUMBER sets a number of clusters.",
+                style="bold red",
+            )
         )
+    return Group(*parts)
+
+
+def clean(text: str) -> str:
+    """Return text for the console: markup escaped, control characters replaced.
+
+    >>> clean("view[0]" + chr(27) + "[2J")
+    'view[0]?[2J'
+    """
+    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in text))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "view"), counted(2, "view")
+    ('1 view', '2 views')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _alarm(model: Any) -> Iterator[Text]:
+    """Name, in red and first of all, the views that are unrelated to the others."""
+    names = [str(name) for name in getattr(model, "unrelated_views_", ())]
+    if 1 < len(names) == len(model.view_names_in_):
+        text = "No two views agree beyond chance: they show no common clusters."
+    else:
+        verb, rest = ("agrees", "it") if len(names) == 1 else ("agree", "them")
+        text = (
+            f"{clean(' and '.join(names))} {verb} with no other view beyond chance: compare the "
+            f"labels without {rest}."
+        )
+    if names:
+        yield Text.from_markup(f"[bold red]{text}[/]")
 
 
 def _table(*columns: str) -> Table:
@@ -71,56 +108,59 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _views_table(model: MultiViewClusterer, views: MultiView | Rows) -> Table:
-    sizes = [str(width) for width in views.widths]
-    names = [escape(name) for name in views.names]
-    if isinstance(model, MKCDNM):
-        weights = getattr(model, "weights_", None)
-        head = ["view", "columns", *([] if weights is None else ["weight"])]
-        table = _table(*head, "agreement", "kept", "N-noise", "C-noise", "cross")
-        held = None if model.presence_ is None else model.presence_.sum(axis=0)
-        if held is not None:
-            table.add_column("samples", justify="right")
-        others, lone = mean_agreement(model.agreement_), unrelated(model)
-        noise = model.noise_
-        for p, name in enumerate(names):
-            table.add_row(
-                f"[red]{name} (unrelated)[/]" if p in lone else name,
-                sizes[p],
-                *([] if weights is None else [f"{weights[p]:.2f}"]),
-                "-" if np.isnan(others[p]) else f"{others[p]:.2f}",
-                str(model.dimensions_[p]),
-                f"{noise.null[p]:.2f}",
-                f"{noise.column[p]:.2f}",
-                f"{noise.cross[p]:.2f}",
-                *([] if held is None else [str(held[p])]),
-            )
-        return table
-    weights = getattr(model, "weights_", None)
-    table = _table("view", "columns", "weight")
-    for p, name in enumerate(names):
-        table.add_row(name, sizes[p], "-" if weights is None else f"{weights[p]:.3f}")
+def _views_table(model: Any, views: MultiView | Rows) -> Table:
+    """Return a row per view, with what this method knows about it."""
+    known = _known(model)
+    table = _table("view", "columns", *known)
+    unrelated = {str(name) for name in getattr(model, "unrelated_views_", ())}
+    for p, (name, width) in enumerate(zip(views.names, views.widths, strict=True)):
+        shown = clean(name if len(name) <= NAME else f"{name[: NAME - 1]}…")
+        shown = f"[red]{shown} (unrelated)[/]" if name in unrelated else shown
+        table.add_row(shown, str(width), *(cells[p] for cells in known.values()))
     return table
 
 
-def _remarks(model: MultiViewClusterer) -> Iterator[str]:
-    if isinstance(model, MKCDNM):
-        used = "that make every pair overlap" if hasattr(model, "fusion_") else "used"
-        yield (
-            "[dim]agreement: with the other views, 0 = chance, 1 = equal; kept: directions "
-            f"{used}; N-noise: what the view adds to the consensus; C-noise: what it lacks of it[/]"
-        )
-        if hasattr(model, "fusion_"):
-            words = model.fusion_.in_words()
-            yield from (escape(f"{word[0].upper()}{word[1:]}.") for word in (words[0], words[-1]))
-        else:
-            yield f"{str(model.certificate_).capitalize()}."
-        if model.approximation_ is not None:
-            yield from (escape(f"{note.removesuffix('.')}.") for note in model.notes_)
-    elif hasattr(model, "n_iter_"):
-        settled = "settled" if model.converged_ else "did not settle"
-        what = "objective" if hasattr(model, "objective_history_") else "search"
-        yield f"The {what} {settled} after {counted(model.n_iter_, 'iteration')}."
+def _known(model: Any) -> dict[str, list[str]]:
+    """Return the columns of the table of views that the method gives, a cell per view."""
+    found: dict[str, list[str]] = {}
+    if hasattr(model, "weights_"):
+        found["weight"] = [f"{weight:.3f}" for weight in model.weights_]
+    if hasattr(model, "agreement_"):
+        shared = mean_agreement(model.agreement_)
+        found["agreement"] = ["-" if np.isnan(value) else f"{value:.2f}" for value in shared]
+    if hasattr(model, "noise_"):
+        found["kept"] = [str(d) for d in model.dimensions_]
+        noise = {"N-noise": "null", "C-noise": "column", "cross": "cross"}
+        for title, name in noise.items():
+            found[title] = [f"{value:.2f}" for value in getattr(model.noise_, name)]
+    if getattr(model, "presence_", None) is not None:
+        found["samples"] = [str(count) for count in model.presence_.sum(axis=0)]
+    return found
+
+
+def _remarks(model: Any) -> Iterator[str]:
+    """Explain the columns of the table of views, and describe what the method did."""
+    meanings = dict(COLUMNS)
+    if model.name != "graph-fusion":
+        meanings["weight"] = "weight of the view in this method"
+    legend = [f"{name}: {meanings[name]}" for name in _known(model)]
+    if legend:
+        yield f"[dim]{'; '.join(legend)}[/]"
+    yield from map(clean, _sentences(model))
+    if hasattr(model, "converged_"):
+        end = "converged" if model.converged_ else "did not converge"
+        yield f"{model.title} {end} in {counted(model.n_iter_, 'iteration')}."
+
+
+def _sentences(model: Any) -> list[str]:
+    """Return the description without what the table of views and the notes say."""
+    notes = {note.removesuffix(".").lower() for note in getattr(model, "notes_", ())}
+    starts = (*(f"{name}:" for name in model.view_names_in_), "Eigenvectors kept:")
+    return [
+        text
+        for text in describe(model)
+        if not text.startswith(starts) and text.removesuffix(".").lower() not in notes
+    ]
 
 
 def _cluster_table(labels: np.ndarray) -> Table:

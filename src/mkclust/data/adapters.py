@@ -7,7 +7,7 @@ Both are told by what they have, not by their class, so that neither package is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,9 +15,6 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 from .alignment import placed
 from .views import MultiView
-
-if TYPE_CHECKING:
-    from ..dual_noise.estimator import MKCDNM
 
 
 def is_omics(data: Any) -> bool:
@@ -47,27 +44,6 @@ def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) ->
     places = dict(use) if isinstance(use, Mapping) else {place: place for place in use}
     found = {name: _matrix(data, place) for name, place in places.items()}
     return joined(found, [str(name) for name in data.obs_names])
-
-
-def cluster(
-    data: Any,
-    n_clusters: int,
-    *,
-    use: Mapping[str, str] | Sequence[str] | None = None,
-    key: str = "mkclust",
-    recipe: str = "auto",
-    **settings: Any,
-) -> MKCDNM:
-    """Cluster the samples of a MuData or AnnData and write the answer into it.
-
-    ``data.obs[key]`` becomes the clusters, ``data.obsm["X_" + key]`` the embedding. `use` is that
-    of `views_of`; `recipe` and `settings` are as for `mkclust.cluster`. Returns the fitted model.
-    """
-    from ..dual_noise.estimator import MKCDNM, with_recipe
-
-    model = MKCDNM(n_clusters, **with_recipe(recipe, settings)).fit(views_of(data, use))
-    write_back(data, model.labels_, np.asarray(model.embedding_), key)
-    return model
 
 
 def write_back(data: Any, labels: np.ndarray, embedding: np.ndarray, key: str = "mkclust") -> None:
@@ -133,3 +109,17 @@ def _plain(matrix: Any) -> Any:
     if hasattr(matrix, "to_memory"):
         matrix = matrix.to_memory()
     return sp.csr_array(matrix) if sp.issparse(matrix) else np.asarray(matrix)
+
+
+def is_several(X: Any) -> bool:
+    """Tell whether X holds views rather than being one table."""
+    if sp.issparse(X):
+        return False
+    if isinstance(X, (MultiView, Mapping)) or getattr(X, "ndim", 2) == 3:
+        return True
+    if not isinstance(X, (list, tuple)) or not len(X):
+        return False
+    first = X[0]
+    if hasattr(first, "shape"):
+        return len(first.shape) == 2
+    return isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) > 0

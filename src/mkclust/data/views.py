@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_array
 
 from ..exceptions import InputError
 from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
@@ -279,6 +278,8 @@ def _matrix(
 
     Those are NaN throughout; everything else is finite. The only view there is lacks none.
     """
+    from sklearn.utils.validation import check_array  # imports pandas, which readers do not need
+
     _check_numeric_columns(view, name)
     columns = list(view.columns) if is_frame(view) or is_polars(view) else None
     samples = view.index if is_frame(view) else index

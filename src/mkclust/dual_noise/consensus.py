@@ -1,31 +1,35 @@
-"""Spectra and dimensions to the consensus partition H*."""
+"""The consensus partition H* of the kept subspaces (section 3.3 of the paper)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.blas import dgemm
 
 from ..agreement.overlap import Overlap
-from ..data.missing import completed_partition
-from ..linalg.spectrum import Spectrum, covered, extreme_pairs, with_fixed_signs
+from ..agreement.subspaces import SpectraInMemory, Subspaces
+from ..linalg.spectrum import extreme_pairs, with_fixed_signs
 from ..progress import step
+from .incomplete import completed_partition
 
-ORTHONORMAL = 1e-10  # how far H*'H* may be from the identity before the thin SVD takes over
-SHARED = 1e-12  # relative; a direction of smaller singular value squared is rounding
+ORTHONORMAL = 1e-10  # largest deviation of H*'H* from the identity before a thin SVD replaces it
+SHARED = 1e-12  # relative; a smaller squared singular value is rounding
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """H* (n, k) with orthonormal columns, and the singular values (k,) of [U_1 ... U_m].
+    """H* with orthonormal columns, and the singular values (k,) of $[U_1 \\ldots U_m]$.
 
-    Where the kept directions span fewer than k dimensions, the columns beyond are zero.
+    `H` is an (n, k) array, or what ``Subspaces.embed`` returns for rows that are read in chunks.
+    `W` (sum d, rank) has $H = UW$. Where the kept eigenvectors span fewer than k dimensions, the
+    columns of an array beyond are zero and so are the singular values.
     """
 
-    H: np.ndarray
+    H: Any
+    W: np.ndarray
     singular_values: np.ndarray
 
     @property
@@ -33,78 +37,59 @@ class Consensus:
         return int(np.count_nonzero(self.singular_values))
 
 
-@dataclass(frozen=True)
-class Coefficients:
-    """H* in terms of the kept directions: $H = UW$, W (sum d, rank); singular values (rank,)."""
-
-    W: np.ndarray
-    singular_values: np.ndarray
-
-    @property
-    def rank(self) -> int:
-        return len(self.singular_values)
-
-
-def coefficients(dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap) -> Coefficients:
-    r"""$W\Lambda^{-1/2}$ from the k leading eigenpairs of $G = U^TU$: O(k sum(d)^2), no n.
-
-    Fewer than k where the kept directions span fewer dimensions.
-    """
-    kept = overlap.columns(dimensions)
-    size = min(k, len(kept))
-    G = overlap.cross[np.ix_(kept, kept)]
-    squares, W = extreme_pairs(G, size)
-    rank = int(np.count_nonzero(squares > SHARED * squares[0]))
-    return Coefficients(W[:, :rank] / np.sqrt(squares[:rank]), np.sqrt(squares[:rank]))
-
-
 def consensus(
-    spectra: Sequence[Spectrum], dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap
+    subspaces: Subspaces, dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap
 ) -> Consensus:
-    r"""Partition closest to all kept subspaces: $\max_{H^TH = I_k} \sum_p \|H^TU_p\|_F^2$ (§3.3).
+    r"""Compute the partition closest to all kept subspaces.
 
-    H* are the k leading left singular vectors of $U = [U_1 \ldots U_m]$, taken through
-    $G = U^TU$ (known from the overlaps): $H = UW\Lambda^{-1/2}$. O(n k sum(d)), no n x n matrix.
-    Squaring the condition can cost orthonormality, so it is checked, and a thin SVD of U
-    replaces the short cut where it is poor. Where views lack samples, `completed_partition`
-    finds H* from what is there.
+    $$\max_{H^TH = I_k} \sum_p \|H^TU_p\|_F^2$$
 
-    >>> from mkclust.agreement.overlap import overlap
-    >>> V = Spectrum(np.eye(4)[:, :2], np.ones(2), True)
-    >>> found = consensus([V, V], [2, 1], 1, overlap([V, V]))
+    H* are the k leading left singular vectors of $U = [U_1 \ldots U_m]$, computed through
+    $G = U^TU$, which the overlaps contain: $H = UW\Lambda^{-1/2}$. O(n k sum(d)) time, no n x n
+    matrix. Views that lack samples go to `completed_partition`.
+
+    Examples
+    --------
+    >>> from mkclust.agreement.subspaces import KernelSubspaces
+    >>> kernel = np.diag([3.0, 2, 0, 0])
+    >>> spaces = KernelSubspaces([kernel, kernel], ["a", "b"])
+    >>> spaces.grow(2)
+    >>> found = consensus(spaces, [2, 1], 1, spaces.overlap(1))
     >>> np.abs(found.H).ravel(), found.singular_values.round(6)
     (array([1., 0., 0., 0.]), array([1.414214]))
     """
-    present = covered(spectra)
-    if present is not None:
-        return _of_incomplete(spectra, dimensions, k, present)
     step("consensus")
-    found = coefficients(dimensions, k, overlap)
-    values, rank = found.singular_values, found.rank
-    U = [spectrum.vectors[:, :d] for spectrum, d in zip(spectra, dimensions, strict=True)]
-    parts = np.split(found.W, np.cumsum(dimensions)[:-1])
-    H = np.zeros((len(U[0]), rank), order="F")
-    for U_p, part in zip(U, parts, strict=True):
-        H = dgemm(1.0, U_p, part, beta=1.0, c=H, overwrite_c=True)  # a sum without its terms
-    if np.abs(H.T @ H - np.eye(rank)).max() > ORTHONORMAL:
-        H, values = _thin_svd(U, rank)
-    return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - rank)))
+    d = np.asarray(dimensions)
+    W, values = coefficients(d, k, overlap)
+    if subspaces.present is not None:
+        H, values = completed_partition(subspaces, d, k)  # type: ignore[arg-type]
+    else:
+        H = subspaces.embed(d, W)
+    if isinstance(H, np.ndarray):
+        if np.abs(H.T @ H - np.eye(H.shape[1])).max() > ORTHONORMAL:
+            H, values = _thin_svd(subspaces, d, H.shape[1])  # type: ignore[arg-type]
+        H = np.pad(with_fixed_signs(H), ((0, 0), (0, k - H.shape[1])))
+    return Consensus(H, W, np.pad(values, (0, k - len(values))))
 
 
-def _of_incomplete(
-    spectra: Sequence[Spectrum],
-    dimensions: Sequence[int] | np.ndarray,
-    k: int,
-    present: np.ndarray,
-) -> Consensus:
-    H, values = completed_partition(spectra, dimensions, k, present)
-    return Consensus(_padded(with_fixed_signs(H), k), np.pad(values, (0, k - len(values))))
+def coefficients(
+    dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return $W\Lambda^{-1/2}$ (sum d, rank) and $\Lambda^{1/2}$ (rank,), O(k sum(d)^2), no n.
+
+    They come from the k leading eigenpairs of $G = U^TU$. The rank is below k where the kept
+    eigenvectors span fewer dimensions.
+    """
+    kept = overlap.columns(dimensions)
+    G = overlap.cross[np.ix_(kept, kept)]
+    squares, W = extreme_pairs(G, min(k, len(kept)))
+    rank = int(np.count_nonzero(squares > SHARED * squares[0]))
+    return W[:, :rank] / np.sqrt(squares[:rank]), np.sqrt(squares[:rank])
 
 
-def _thin_svd(U: Sequence[np.ndarray], rank: int) -> tuple[np.ndarray, np.ndarray]:
-    H, values, _ = scipy.linalg.svd(np.hstack(U), full_matrices=False)
+def _thin_svd(
+    subspaces: SpectraInMemory, d: np.ndarray, rank: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Replace the eigenvectors of G, whose condition is the square of that of U."""
+    H, values, _ = scipy.linalg.svd(np.hstack(subspaces.heads(d)), full_matrices=False)
     return H[:, :rank], values[:rank]
-
-
-def _padded(H: np.ndarray, k: int) -> np.ndarray:
-    return np.pad(H, ((0, 0), (0, k - H.shape[1])))

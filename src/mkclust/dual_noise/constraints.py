@@ -1,4 +1,4 @@
-"""Overlap to Staircases: what each pair of views demands of the dimensions, as look-ups."""
+"""Overlap to Constraints: what each pair of views demands of the dimensions, as look-ups."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..agreement.chance import DEVIATIONS
 from ..agreement.overlap import Overlap
 
 SLACK = 1e-9  # relative; without it two identical kernels miss k by rounding and grow
 SHARE = 0.9  # of the saturated overlap beyond chance, when the published threshold is out of reach
 FAINT = 0.02  # of k-1 directions: significant at large n, yet too little to steer a clustering
-DEVIATIONS = 5.0  # standard deviations of chance overlap before agreement is believed
 
 
 @dataclass(frozen=True)
-class Staircases:
+class Constraints:
     r"""The constraints $S_{pq}[d_p, d_q] \ge t$ as a table of integers.
 
     ``needs[p, q, b]`` is the smallest d_p that satisfies the pair when d_q = b, and more than
@@ -46,10 +46,10 @@ class Staircases:
         exempt = [pair for both in self.exempt for pair in both]
         return [p for p in range(self.n_views) if 0 < self.n_views - 1 == exempt.count(p)]
 
-    def reordered(self, order: np.ndarray) -> Staircases:
+    def reordered(self, order: np.ndarray) -> Constraints:
         """The same constraints with the views in another order."""
         place = np.argsort(order)
-        return Staircases(
+        return Constraints(
             self.needs[np.ix_(order, order)],
             self.lower[order],
             self.upper[order],
@@ -58,21 +58,21 @@ class Staircases:
             self.relaxed,
         )
 
-    def tightened(self, lower: np.ndarray, upper: np.ndarray) -> Staircases:
+    def tightened(self, lower: np.ndarray, upper: np.ndarray) -> Constraints:
         """The same constraints inside a smaller box."""
-        return Staircases(self.needs, lower, upper, self.threshold, self.exempt, self.relaxed)
+        return Constraints(self.needs, lower, upper, self.threshold, self.exempt, self.relaxed)
 
 
-def staircases(overlap: Overlap, k: int, threshold: float) -> Staircases:
+def overlap_constraints(overlap: Overlap, k: int, threshold: float) -> Constraints:
     """Every pair at one threshold: O((sum of D)^2) time, O(m^2 D) integers kept."""
     needs, lower = _empty(overlap, k)
     for p, q in overlap.pairs():
         below = overlap.table(p, q) < threshold * (1 - SLACK)
         _enter(needs, p, q, below)
-    return Staircases(needs, lower, overlap.sizes, threshold)
+    return Constraints(needs, lower, overlap.sizes, threshold)
 
 
-def relaxed_staircases(overlap: Overlap, k: int, threshold: float) -> Staircases:
+def relaxed_constraints(overlap: Overlap, k: int, threshold: float) -> Constraints:
     r"""What can be asked when $S_{pq} \ge t$ cannot be met: agreement beyond chance.
 
     Per pair $f_{pq}[a,b] = S_{pq}[a,b] - ab/n$, the overlap two unrelated subspaces would not
@@ -88,7 +88,7 @@ def relaxed_staircases(overlap: Overlap, k: int, threshold: float) -> Staircases
     for (p, q), f in beyond.items():
         if f is not None:
             _enter(needs, p, q, f < shared * (1 - SLACK))
-    return Staircases(needs, lower, overlap.sizes, shared, exempt, relaxed=True)
+    return Constraints(needs, lower, overlap.sizes, shared, exempt, relaxed=True)
 
 
 def shortfall(overlap: Overlap, threshold: float) -> dict[tuple[int, int], float]:

@@ -13,13 +13,15 @@ from time import perf_counter
 
 import numpy as np
 
+from ..io.archive import storable
 from ..progress import step
-from .constraints import Staircases
+from .constraints import Constraints
 from .exact_search import Bounded, lower_bound, optimum
 
 PAPER_PENALTY = 2.0**-6  # the printed algorithm's first M, "a small value"
 
 
+@storable
 @dataclass(frozen=True)
 class Round:
     """State after one round of the alternating search."""
@@ -30,6 +32,7 @@ class Round:
     objective: int
 
 
+@storable
 @dataclass(frozen=True)
 class Certificate:
     """What is proven about the sum of dimensions, and over how much of the spectrum."""
@@ -72,7 +75,7 @@ class Dimensions:
     history: tuple[Round, ...]
 
 
-def authors(stairs: Staircases, k: int) -> tuple[np.ndarray, tuple[Round, ...]]:
+def authors(stairs: Constraints, k: int) -> tuple[np.ndarray, tuple[Round, ...]]:
     r"""The published program's search: targets $\frac{M}{M+1/2}\hat d_p$, M = 1, 2, 4, ...
 
     Starts from the smallest common multiple of k at which every pair holds and never leaves
@@ -89,7 +92,7 @@ def authors(stairs: Staircases, k: int) -> tuple[np.ndarray, tuple[Round, ...]]:
 
 
 def paper(
-    stairs: Staircases, k: int, penalty: float = PAPER_PENALTY
+    stairs: Constraints, k: int, penalty: float = PAPER_PENALTY
 ) -> tuple[np.ndarray, tuple[Round, ...]]:
     r"""Algorithm 1 as printed: $d_p = \max(L_p, \mathrm{round}(\hat d_p - \frac1{2M}))$.
 
@@ -104,13 +107,13 @@ def paper(
     return _alternate(stairs, stairs.upper.copy(), penalty, target)
 
 
-def exact(stairs: Staircases, k: int, preference: np.ndarray | None = None) -> Bounded:
+def exact(stairs: Constraints, k: int, preference: np.ndarray | None = None) -> Bounded:
     """The global optimum with its proof; ties go to the most even d, then to `preference`."""
     return optimum(stairs, incumbent=authors(stairs, k)[0], preference=preference)
 
 
 def choose_dimensions(
-    stairs: Staircases,
+    stairs: Constraints,
     k: int,
     solver: str = "authors",
     horizon: int | None = None,
@@ -142,21 +145,21 @@ def choose_dimensions(
     return Dimensions(d, certificate, history)
 
 
-def reach(stairs: Staircases, horizon: int) -> int:
+def reach(stairs: Constraints, horizon: int) -> int:
     """Cheapest sum of dimensions that uses a direction beyond the horizon in any view."""
     return int(horizon + 1 + stairs.lower.sum() - stairs.lower.max())
 
 
-def _common_start(stairs: Staircases, k: int) -> np.ndarray:
+def _common_start(stairs: Constraints, k: int) -> np.ndarray:
     for c in range(1, int(stairs.upper.max()) // k + 2):
         start = np.minimum(c * k, stairs.upper)
         if stairs.feasible(start):
             return start
-    raise ValueError("no common start: these staircases cannot be met at all")
+    raise ValueError("no common start: these overlap_constraints cannot be met at all")
 
 
 def _alternate(
-    stairs: Staircases,
+    stairs: Constraints,
     start: np.ndarray,
     penalty: float,
     target: Callable[[np.ndarray, float, np.ndarray], np.ndarray],

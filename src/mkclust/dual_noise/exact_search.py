@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from .constraints import Staircases
+from .constraints import Constraints
 
 ROUNDING = 1e-6  # what HiGHS calls feasible and optimal; every true value here is an integer
 TIME_LIMIT = 600.0  # seconds for one program; a certificate with a gap is the result beyond it
@@ -30,13 +30,13 @@ class Bounded:
     lower_bound: int
 
 
-def lower_bound(stairs: Staircases, d: np.ndarray) -> int:
+def lower_bound(stairs: Constraints, d: np.ndarray) -> int:
     """A bound on the sum of dimensions of any solution, given a feasible `d`."""
     return _relaxed(_propagated(stairs, _descended(stairs, d)))[0]
 
 
 def optimum(
-    stairs: Staircases, incumbent: np.ndarray, preference: np.ndarray | None = None
+    stairs: Constraints, incumbent: np.ndarray, preference: np.ndarray | None = None
 ) -> Bounded:
     r"""The smallest $\sum d$; among ties the smallest $\sum d^2$, then the preferred views.
 
@@ -55,7 +55,7 @@ def optimum(
     return Bounded(d, found.lower_bound)
 
 
-def _ordered_optimum(stairs: Staircases, incumbent: np.ndarray) -> Bounded:
+def _ordered_optimum(stairs: Constraints, incumbent: np.ndarray) -> Bounded:
     incumbent = _descended(stairs, incumbent)
     bound, box = _relaxed(_propagated(stairs, incumbent))
     program = _Program(box)
@@ -70,7 +70,7 @@ def _ordered_optimum(stairs: Staircases, incumbent: np.ndarray) -> Bounded:
     return Bounded(incumbent, bound)
 
 
-def _relaxed(box: Staircases) -> tuple[int, Staircases]:
+def _relaxed(box: Constraints) -> tuple[int, Constraints]:
     r"""The relaxation's value, rounded up, and the box left by what all its solutions share.
 
     Minimum cut: a unit edge from the source to every level of d, one from every level of
@@ -96,7 +96,7 @@ def _relaxed(box: Staircases) -> tuple[int, Staircases]:
 class _Levels:
     """One position for every view and level in (lower, upper]."""
 
-    def __init__(self, box: Staircases) -> None:
+    def __init__(self, box: Constraints) -> None:
         width = box.upper - box.lower
         self.box = box
         self.first = np.concatenate([[0], np.cumsum(width)])
@@ -144,7 +144,7 @@ def _reachable(graph: sp.csr_array, start: int) -> np.ndarray:
 class _Program:
     """The covering program inside a box: one binary per view and level."""
 
-    def __init__(self, box: Staircases) -> None:
+    def __init__(self, box: Constraints) -> None:
         levels = _Levels(box)
         self.box, self.size, self.view, self.level = box, levels.size, levels.view, levels.level
         (i, j), chain = levels.corners(both_ways=False), levels.chain
@@ -181,7 +181,7 @@ class _Program:
         return (d if no_worse and self.box.feasible(d) else incumbent), bound
 
 
-def _descended(stairs: Staircases, d: np.ndarray) -> np.ndarray:
+def _descended(stairs: Constraints, d: np.ndarray) -> np.ndarray:
     """Lower one view at a time, the one with most to give first, until none can be lowered."""
     d = d.copy()
     while True:
@@ -192,7 +192,7 @@ def _descended(stairs: Staircases, d: np.ndarray) -> np.ndarray:
         d[best] -= spare[best]
 
 
-def _propagated(stairs: Staircases, incumbent: np.ndarray) -> Staircases:
+def _propagated(stairs: Constraints, incumbent: np.ndarray) -> Constraints:
     """Shrink the box around every solution no worse than the incumbent, to a fixpoint."""
     lower, upper = stairs.lower, stairs.upper
     while True:

@@ -1,4 +1,4 @@
-r"""One graph to an embedding: more than k directions, each as long as the views agree on it."""
+"""The diffusion map of a graph."""
 
 from __future__ import annotations
 
@@ -7,47 +7,66 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ..graphs.operator import leading_of_graph
+from ..linalg.eigen import leading_eigenpairs
 from ..linalg.spectrum import with_fixed_signs
 
-POWER = 2  # of the support; 1 keeps too much of what few graphs see, 4 too little
-LEAST = 1e-3  # support that a direction is given even where the graph shows none
+STEPS = 2  # diffusion time t; t = 1 keeps too much of what few views share, t = 4 too little
+LEAST = 1e-3  # relative eigenvalue that every component keeps, so that none vanishes
 
 
 @dataclass(frozen=True)
-class RollOff:
-    """`H` (n, D) with orthonormal columns and `lengths` (D,), from 1 down to 0."""
+class DiffusionMap:
+    r"""Eigenvectors `H` (n, D) of a graph, orthonormal, and `eigenvalues` (D,), descending."""
 
     H: np.ndarray
-    lengths: np.ndarray
+    eigenvalues: np.ndarray
+
+    @property
+    def scales(self) -> np.ndarray:
+        r"""Return $(\lambda_i/\lambda_1)^t$ (D,), from 1 down."""
+        return diffusion_scales(self.eigenvalues)
 
     @property
     def embedding(self) -> np.ndarray:
-        """What k-means sees, before its rows are brought to unit length: (n, D)."""
-        return self.H * self.lengths
+        """Return the coordinates of all samples (n, D): eigenvectors times scales."""
+        return self.H * self.scales
 
 
-def directions_for(n: int, k: int) -> int:
-    """2k + 1, the constant one among them; of few samples no more than half, and k + 1 at least.
+def diffusion_scales(eigenvalues: np.ndarray) -> np.ndarray:
+    r"""Return $\max(\lambda_i/\lambda_1, 10^{-3})^t$ for descending eigenvalues (D,).
 
-    >>> directions_for(1000, 10), directions_for(6, 4)
+    No component is scaled to zero: k clusters of hardly more samples need all of them.
+    """
+    largest = max(eigenvalues[0], np.finfo(float).tiny)
+    return np.asarray(np.maximum(eigenvalues / largest, LEAST) ** STEPS)
+
+
+def n_components_for(n: int, k: int) -> int:
+    """Return 2k + 1, the constant component included; for few samples half of them, at least k + 1.
+
+    >>> n_components_for(1000, 10), n_components_for(6, 4)
     (21, 5)
     """
     return int(min(2 * k + 1, max(n // 2, k + 1), n))
 
 
-def rolled_off(graph: sp.csr_array, size: int) -> RollOff:
-    r"""Directions of $S = \sum_p w_p S_p$, scaled by $(\lambda_i/\lambda_1)^2$, not cut at k.
+def diffusion_map(graph: sp.csr_array, size: int) -> DiffusionMap:
+    r"""Embed the nodes of a degree-normalized graph S by $x_i \mapsto (\lambda_j^t h_{ij})_j$.
 
-    $\lambda_i = \sum_p w_p \, h_i^TS_ph_i$ is the weighted mean of how well the views' graphs
-    support direction $h_i$: one that only a noisy view has is short in the embedding, and where
-    the k-th and the next are alike nothing hinges on which of them is kept.
+    $\lambda_j$ and $h_j$ are the `size` leading eigenpairs of S, and t = 2. For
+    $S = \sum_p w_pS_p$ an eigenvalue is the weighted mean of $h_j^TS_ph_j$ over the views, so a
+    component that few views support is short. More than k components are kept: where the k-th
+    and the next eigenvalue are close, nothing depends on which of the two is larger.
 
+    References
+    ----------
+    R. Coifman, S. Lafon. Diffusion maps. Applied and Computational Harmonic Analysis 21, 2006.
+
+    Examples
+    --------
     >>> blocks = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3)) / 3))
-    >>> rolled_off(blocks, 2).lengths.round(6)
+    >>> diffusion_map(blocks, 2).scales.round(6)
     array([1., 1.])
     """
-    values, H = leading_of_graph(graph, size)
-    # Short, not gone: k clusters of hardly more samples need every direction to tell them apart.
-    support = np.maximum(values / max(values[0], np.finfo(float).tiny), LEAST)
-    return RollOff(with_fixed_signs(H), support**POWER)
+    values, H = leading_eigenpairs(graph, size)
+    return DiffusionMap(with_fixed_signs(H), values)

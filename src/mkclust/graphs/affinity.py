@@ -1,76 +1,46 @@
-r"""Geometries to one sparse graph: neighbours in several senses, pooled.
-
-Each geometry gives two graphs, one that counts neighbours and one that weighs them; all are
-degree-normalised and averaged. An edge that several of them see weighs most.
-"""
+"""Affinity graphs of a view: kNN and self-tuning affinities under several metrics, averaged."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..progress import step
-from .approximate import nearest_in_cells
-from .metrics import Geometry, Joint
-from .neighbors import nearest
+from .metrics import Metric, SummedMetric
+from .neighbors import Neighborhood, neighborhood
 
-ALL_DISTANCES_UP_TO = 20_000  # samples; of more, neighbours are sought around each
-MOST, FEWEST = 10, 5  # neighbours; fewer than MOST where clusters are small
-CANDIDATES = 6  # times the neighbours counted, among which a local scale chooses
-SCALE_AT = 0.7  # of the neighbours: the one whose distance is a sample's own scale
+MOST, FEWEST = 10, 5  # neighbors by default; fewer than MOST where clusters are small
+CANDIDATES = 6  # times n_neighbors: samples among which self-tuning affinities choose
+SCALE_AT = 0.7  # times n_neighbors: the neighbor whose distance is a sample's local scale
 
 
-@dataclass(frozen=True)
-class Neighbourhood:
-    """Nearest other samples, the nearest first: `places` (n, q) and squared distances (n, q).
+def default_n_neighbors(n: int, k: int) -> int:
+    """Return half the size of an average cluster, between 5 and 10, and below n.
 
-    A distance of infinity marks a place that is no neighbour at all.
-    """
-
-    places: np.ndarray
-    squared: np.ndarray
-
-
-def neighbours_for(n: int, k: int) -> int:
-    """Half an average cluster, but from 5 to 10, and fewer than there are samples.
-
-    >>> neighbours_for(165, 15), neighbours_for(1600, 100), neighbours_for(2000, 10)
+    >>> default_n_neighbors(165, 15), default_n_neighbors(1600, 100), default_n_neighbors(2000, 10)
     (6, 8, 10)
     """
     return int(min(np.clip(round(n / k / 2 + 1e-9), FEWEST, MOST), n - 1))
 
 
-def neighbourhood(geometry: Geometry | Joint, count: int) -> Neighbourhood:
-    """The `count` nearest other samples of each, from all distances: O(n^2 f).
-
-    Of more than 20 000 samples those around each are searched (`cells`), unless all inner
-    products are given. Angles of a right angle and more are no neighbours, and neither are rows
-    of zeros. Memory n x count and a few tiles.
-    """
-    n = geometry.n_samples
-    search = nearest if n <= ALL_DISTANCES_UP_TO or geometry.gram else nearest_in_cells
-    places, squared = search(geometry, min(count, n - 1))
-    if geometry.angular:
-        empty = geometry.norms() < 0.5
-        squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf
-    return Neighbourhood(places, squared)
-
-
-def counted_graph(near: Neighbourhood, count: int) -> sp.csr_array:
-    r"""$\Delta^{-1/2}A\Delta^{-1/2}$, A the mean of who has whom among its `count` neighbours."""
+def knn_affinity(near: Neighborhood, count: int) -> sp.csr_array:
+    r"""Return $\Delta^{-1/2}A\Delta^{-1/2}$ with A the symmetrized graph of `count` neighbors."""
     real = np.isfinite(near.squared[:, :count]).astype(float)
-    return _symmetric(near.places[:, :count], real)
+    return symmetric_affinity(near.places[:, :count], real)
 
 
-def weighed_graph(near: Neighbourhood, count: int) -> sp.csr_array:
-    r"""The same with $A_{ij} = \exp(-D_{ij}^2 / \sigma_i\sigma_j)$, the 2 `count` largest per row.
+def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
+    r"""Return the same with $A_{ij} = \exp(-D_{ij}^2 / \sigma_i\sigma_j)$, 2 `count` per row.
 
-    $\sigma_i$ is the distance of sample i to its neighbour 0.7 x `count`: crowded regions do not
-    become hubs. L. Zelnik-Manor, P. Perona, Self-Tuning Spectral Clustering, NIPS 2004.
+    $\sigma_i$ is the distance of sample i to its neighbor number 0.7 `count`, so that crowded
+    regions do not become hubs.
+
+    References
+    ----------
+    L. Zelnik-Manor, P. Perona. Self-Tuning Spectral Clustering. NIPS 2004.
     """
     D2 = near.squared
     at = min(max(2, round(SCALE_AT * count)), D2.shape[1]) - 1
@@ -78,56 +48,62 @@ def weighed_graph(near: Neighbourhood, count: int) -> sp.csr_array:
     scale = np.take_along_axis(D2, np.minimum(at, last)[:, None], axis=1).ravel()
     sigma = np.sqrt(np.where(np.isfinite(scale), scale, 0.0))
     floor = sigma[sigma > 0].min(initial=np.inf)
-    # Duplicates have distance 0 to their neighbours: give them the finest scale seen anywhere.
+    # Duplicates have distance 0 to their neighbors: give them the smallest scale of all samples.
     sigma = np.maximum(sigma, floor if np.isfinite(floor) else 1.0)
     A = np.exp(-D2 / sigma[:, None] / sigma[near.places])
     largest = np.argsort(-A, axis=1, kind="stable")[:, : 2 * count]
-    return _symmetric(
+    return symmetric_affinity(
         np.take_along_axis(near.places, largest, axis=1), np.take_along_axis(A, largest, axis=1)
     )
 
 
-def pooled_graph(parts: Sequence[Geometry], count: int, name: str = "rows") -> sp.csr_array:
-    r"""Mean of both graphs of every geometry: symmetric, sparse, no eigenvalue above 1.
+def affinity_graph(metrics: Sequence[Metric], count: int, name: str = "rows") -> sp.csr_array:
+    r"""Average both affinities over the metrics of a view: symmetric, no eigenvalue above 1.
 
-    A geometry that occurs twice counts twice and is searched once. At most about 6 x `count`
-    entries per row and geometry.
+    A metric that occurs twice counts twice and is searched once. At most about 6 `count` entries
+    per row and metric.
 
-    >>> points = Geometry("x", np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]))
-    >>> graph = pooled_graph([points], 2).toarray()
+    Examples
+    --------
+    >>> points = Metric("x", np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]))
+    >>> graph = affinity_graph([points], 2).toarray()
     >>> bool(graph[:3, 3:].max() < 1e-9 < graph[0, 1])
     True
     """
-    once = {id(part): part for part in parts}
-    times = Counter(id(part) for part in parts)
-    shares = [times[key] / len(parts) for key in once]
-    return mean_graph(once.values(), shares, count, name)
+    once = {id(metric): metric for metric in metrics}
+    times = Counter(id(metric) for metric in metrics)
+    shares = [times[key] / len(metrics) for key in once]
+    return averaged_affinity(once.values(), shares, count, name)
 
 
-def mean_graph(
-    parts: Iterable[Geometry | Joint], shares: Sequence[float], count: int, name: str
+def averaged_affinity(
+    metrics: Iterable[Metric | SummedMetric], shares: Sequence[float], count: int, name: str
 ) -> sp.csr_array:
-    """The same of geometries that are made one at a time, each with its share of the whole."""
+    """Average both affinities over metrics that are made one at a time, with given shares."""
     total = None
-    for geometry, share in zip(parts, shares, strict=True):
-        step(f"neighbours of {name}: {geometry.name}")
-        near = neighbourhood(geometry, CANDIDATES * count)
-        both = (counted_graph(near, count) + weighed_graph(near, count)) * (share / 2)
+    for metric, share in zip(metrics, shares, strict=True):
+        step(f"neighbors in {name}: {metric.name}")
+        near = neighborhood(metric, CANDIDATES * count)
+        both = (knn_affinity(near, count) + self_tuning_affinity(near, count)) * (share / 2)
         total = both if total is None else total + both
     return sp.csr_array(total)
 
 
-def degree_normalised(A: sp.csr_array) -> sp.csr_array:
-    r"""$\Delta^{-1/2}A\Delta^{-1/2}$; a sample without edges keeps none."""
-    degree = np.asarray(A.sum(axis=1)).ravel()
-    scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-    D = sp.diags_array(scale)
-    return sp.csr_array(D @ A @ D)
+def symmetric_affinity(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
+    """Return the degree-normalized mean of a directed graph and its transpose.
 
-
-def _symmetric(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
+    Row i has an edge of weight ``weights[i, j]`` to sample ``places[i, j]``: both (n, count).
+    """
     n, count = places.shape
     edges = np.arange(0, n * count + 1, count)
     A = sp.csr_array((weights.ravel(), places.ravel(), edges), shape=(n, n))
     A.eliminate_zeros()
-    return degree_normalised(sp.csr_array((A + A.T) / 2))
+    return degree_normalized(sp.csr_array((A + A.T) / 2))
+
+
+def degree_normalized(A: sp.csr_array) -> sp.csr_array:
+    r"""Return $\Delta^{-1/2}A\Delta^{-1/2}$; a sample without edges keeps none."""
+    degree = np.asarray(A.sum(axis=1)).ravel()
+    scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+    rows = np.repeat(scale, np.diff(A.indptr))
+    return sp.csr_array((rows * A.data * scale[A.indices], A.indices, A.indptr), shape=A.shape)

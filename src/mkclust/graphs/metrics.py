@@ -1,9 +1,9 @@
-r"""One view to its geometries: in which sense two samples are near each other.
+r"""Metrics on the samples of a view.
 
-No single sense of distance suits pixels, word counts and measurements alike. A view gets three:
-z-scored columns twice and directions of rows; or, where it looks like counts, z-scored columns
-and directions of rows after a square root, plain and by tf-idf. A given kernel gets its
-distances and its angles.
+No single metric suits pixels, word counts and measurements alike, so a view gets three: z-scored
+Euclidean twice and cosine; or, where it looks like counts, z-scored Euclidean, Hellinger
+(the angle between square roots) and the same with tf-idf weights. A given kernel gets its
+distance twice and its angle.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import InputError
-from ..linalg.scaling import in_units, squared_norms, standardising, unit_of, varies
+from ..linalg.scaling import in_units, squared_norms, standardizing, unit_of, varies
 
-COUNTS_UP_TO = 0.1  # share of entries that are not zero, in a view that looks like counts
-SPARSE_UP_TO = 0.1  # the same share, from which dense products are quicker than sparse ones
-DISTANCES, DIRECTIONS = "z-scored columns", "directions of rows"
-ROOTS, COUNTS = "directions of square roots", "tf-idf of square roots"
-KERNEL_DISTANCES, KERNEL_ANGLES = "kernel distances", "kernel angles"
+COUNTS_UP_TO = 0.1  # share of nonzero entries below which a nonnegative view is counts
+SPARSE_UP_TO = 0.1  # share of nonzero entries above which dense products are quicker
+EUCLIDEAN, COSINE = "z-scored Euclidean", "cosine"
+HELLINGER, TF_IDF = "Hellinger", "tf-idf Hellinger"
+KERNEL_DISTANCE, KERNEL_ANGLE = "kernel distance", "kernel angle"
 
 
 @dataclass(frozen=True)
-class Geometry:
-    """Samples as points: rows of `points` (n, f), or of `points` = their inner products (n, n).
+class Metric:
+    """Samples as points whose Euclidean distances are the metric.
 
-    `angular` says that a sample without anything in common with another is not its neighbour,
-    however few there are. `of` brings rows of other samples into the same geometry.
+    `points` are rows (n, f), or inner products (n, n) if `gram`. Under an `angular` metric, two
+    samples at a right angle are no neighbors. `of` maps rows of other samples to points.
     """
 
     name: str
@@ -45,22 +45,22 @@ class Geometry:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the points take."""
+        """Return the memory of the points."""
         X = self.points
         arrays = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
         return sum(int(array.nbytes) for array in arrays)
 
     @property
     def rows(self) -> np.ndarray | None:
-        """The points where they are dense."""
+        """Return the points where they are dense."""
         return None if self.gram or sp.issparse(self.points) else np.asarray(self.points)
 
     def norms(self) -> np.ndarray:
-        """Squared length of every sample: (n,)."""
+        """Return the squared norm of every sample: (n,)."""
         return np.diagonal(self.points).copy() if self.gram else squared_norms(self.points)
 
     def products(self, rows: slice, columns: slice | np.ndarray) -> np.ndarray:
-        """Inner products of some samples with others, row by row in memory."""
+        """Return inner products of some samples with others, in C order."""
         X = self.points
         if self.gram:
             return np.array(X[rows, columns], order="C")
@@ -75,48 +75,48 @@ class Geometry:
         return np.asarray(left @ right.T)
 
     def distances(self, rows: np.ndarray) -> np.ndarray:
-        """Squared distances between some samples, each pair once: (b (b - 1) / 2,)."""
+        """Return squared distances between some samples, each pair once: (b (b - 1) / 2,)."""
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
-        few = Geometry(self.name, some, self.gram)
+        few = Metric(self.name, some, self.gram)
         inner, norms = few.products(slice(None), slice(None)), few.norms()
         one, two = np.triu_indices(len(rows), 1)
         return np.asarray(np.maximum(norms[one] + norms[two] - 2 * inner[one, two], 0.0))
 
     def spread(self) -> float:
-        """Mean squared distance of two samples, over all n^2 pairs: O(n f)."""
+        """Return the mean squared distance over all n^2 pairs of samples: O(n f)."""
         n = self.n_samples
         total = self.points.sum() if self.gram else np.sum(self.points.sum(axis=0) ** 2)
         return float(max(2 * (self.norms().sum() / n - total / n**2), 0.0))
 
-    def taken(self, rows: np.ndarray) -> Geometry:
-        """The same for some of the samples."""
+    def taken(self, rows: np.ndarray) -> Metric:
+        """Return the same metric on some of the samples."""
         if rows.all():
             return self
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
-        return Geometry(self.name, some, self.gram, self.angular, of=self.of)
+        return Metric(self.name, some, self.gram, self.angular, of=self.of)
 
-    def in_order(self, order: np.ndarray, dtype: Any) -> Geometry:
-        """The samples in another order and precision, of points that are no inner products."""
-        return Geometry(self.name, self.points[order].astype(dtype), angular=self.angular)
+    def in_order(self, order: np.ndarray, dtype: Any) -> Metric:
+        """Return the samples in another order and precision; not for inner products."""
+        return Metric(self.name, self.points[order].astype(dtype), angular=self.angular)
 
 
-def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Geometry, Geometry]:
-    """The three geometries of a view (n, f), or of a kernel (n, n). O(n f).
+def view_metrics(view: Any, name: str, kernel: bool = False) -> tuple[Metric, Metric, Metric]:
+    """Return the three metrics of a view (n, f), or of a kernel (n, n). O(n f).
 
-    >>> [found.name for found in geometries(np.eye(20), "words")]
-    ['z-scored columns', 'directions of square roots', 'tf-idf of square roots']
-    >>> [found.name for found in geometries(np.eye(20) + 1, "pixels")]
-    ['z-scored columns', 'directions of rows', 'z-scored columns']
+    >>> [found.name for found in view_metrics(np.eye(20), "words")]
+    ['z-scored Euclidean', 'Hellinger', 'tf-idf Hellinger']
+    >>> [found.name for found in view_metrics(np.eye(20) + 1, "pixels")]
+    ['z-scored Euclidean', 'cosine', 'z-scored Euclidean']
     """
     if kernel:
-        return _of_kernel(_dense(view).astype(np.float64), name)
+        return _kernel_metrics(_dense(view).astype(np.float64), name)
     X = view.astype(np.float64)
     unit = unit_of(X)
     X = X if unit == 1 else in_units(X, unit)
-    counts = _looks_like_counts(X)
+    counts = looks_like_counts(X)
     X = sp.csr_array(X) if counts or sp.issparse(X) else X
     zero = None if sp.issparse(X) else ~X.any(axis=0)
-    if zero is not None and zero.any():  # columns that take part in no product and no distance
+    if zero is not None and zero.any():  # such columns change no product and no distance
         X = np.compress(~zero, X, axis=1)
 
     def scaled(rows: Any) -> Any:
@@ -126,23 +126,25 @@ def geometries(view: Any, name: str, kernel: bool = False) -> tuple[Geometry, Ge
 
     if not varies(X).any():
         raise InputError(f"view {name!r} is constant: all its samples are the same")
-    scored, columns = standardising(X)
-    first = Geometry(DISTANCES, scored, of=lambda rows: columns(scaled(rows)))
+    scored, columns = standardizing(X)
+    first = Metric(EUCLIDEAN, scored, of=lambda rows: columns(scaled(rows)))
     if counts:
-        return first, *_of_counts(X, scaled)
-    second = Geometry(DIRECTIONS, _unit(X), angular=True, of=lambda rows: _unit(scaled(rows)))
+        return first, *_count_metrics(X, scaled)
+    second = Metric(COSINE, _unit(X), angular=True, of=lambda rows: _unit(scaled(rows)))
     return first, second, first
 
 
-def condensed(parts: Sequence[Geometry]) -> tuple[Geometry, ...]:
-    """Inner products in place of dense points with as many columns as samples, or more: no more
-    memory, and none of these products is computed twice."""
+def with_gram(parts: Sequence[Metric]) -> tuple[Metric, ...]:
+    """Replace dense points with n columns or more by their inner products.
 
-    def short(part: Geometry) -> Geometry:
+    They take no more memory, and no product is computed twice.
+    """
+
+    def short(part: Metric) -> Metric:
         X = part.rows
         if X is None or X.shape[1] < X.shape[0]:
             return part
-        return Geometry(part.name, X @ X.T, gram=True, angular=part.angular)
+        return Metric(part.name, X @ X.T, gram=True, angular=part.angular)
 
     once = {id(part): part for part in parts}
     shorter = {key: short(part) for key, part in once.items()}
@@ -150,11 +152,11 @@ def condensed(parts: Sequence[Geometry]) -> tuple[Geometry, ...]:
 
 
 @dataclass(frozen=True)
-class Joint:
-    """Several geometries of the same samples as one: squared distances added up."""
+class SummedMetric:
+    """The sum of several metrics on the same samples: their squared distances are added."""
 
     name: str
-    parts: tuple[Geometry, ...]
+    parts: tuple[Metric, ...]
     angular = False
 
     @property
@@ -163,33 +165,33 @@ class Joint:
 
     @property
     def gram(self) -> bool:
-        """Whether inner products stand in place of points, in any part."""
+        """Whether any part has inner products in place of points."""
         return any(part.gram for part in self.parts)
 
-    def in_order(self, order: np.ndarray, dtype: Any) -> Joint:
-        """The samples in another order and precision, of points that are no inner products."""
-        return Joint(self.name, tuple(part.in_order(order, dtype) for part in self.parts))
+    def in_order(self, order: np.ndarray, dtype: Any) -> SummedMetric:
+        """Return the samples in another order and precision; not for inner products."""
+        return SummedMetric(self.name, tuple(part.in_order(order, dtype) for part in self.parts))
 
     def norms(self) -> np.ndarray:
-        """Squared length of every sample: (n,)."""
+        """Return the squared norm of every sample: (n,)."""
         return np.asarray(sum(part.norms() for part in self.parts))
 
     def products(self, rows: slice, columns: slice | np.ndarray) -> np.ndarray:
-        """Inner products of some samples with others, row by row in memory."""
+        """Return inner products of some samples with others, in C order."""
         total = self.parts[0].products(rows, columns)
         for part in self.parts[1:]:
             total += part.products(rows, columns)
         return total
 
 
-def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarray) -> Joint:
-    r"""One geometry of several: $D^2 = \sum_p w_p D_p^2 / \overline{D_p^2}$, over pairs of samples.
+def joint_metric(parts: Sequence[Metric], weights: Sequence[float] | np.ndarray) -> SummedMetric:
+    r"""Combine metrics: $D^2 = \sum_p w_p D_p^2 / \overline{D_p^2}$, means over all pairs.
 
-    Dense points side by side, sparse ones likewise, a sum of inner products: one part each.
+    Dense points are concatenated, sparse ones too, inner products are added: one part each.
     O(n sum(f)) or O(n^2 m).
 
-    >>> one, two = (Geometry("x", np.array([[0.0], [size]])) for size in (1, 10))
-    >>> side_by_side([one, two], [1.0, 3.0]).parts[0].points.round(3).tolist()
+    >>> one, two = (Metric("x", np.array([[0.0], [size]])) for size in (1, 10))
+    >>> joint_metric([one, two], [1.0, 3.0]).parts[0].points.round(3).tolist()
     [[0.0, 0.0], [1.414, 2.449]]
     """
     used = [
@@ -197,7 +199,7 @@ def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarra
         for part, weight in zip(parts, weights, strict=True)
         if weight > 0 and (spread := part.spread()) > 0
     ]
-    if not used:  # all the same in this sense, in every view: so they are side by side
+    if not used:  # all samples are equal under this metric in every view
         used = [(part, 1.0) for part in parts]
     name = " and ".join(dict.fromkeys(part.name for part, _ in used))
     inner = [(part.points, scale) for part, scale in used if part.gram]
@@ -209,16 +211,16 @@ def side_by_side(parts: Sequence[Geometry], weights: Sequence[float] | np.ndarra
     ]
     found = []
     if inner:
-        found.append(Geometry(name, sum(K * scale for K, scale in inner), gram=True))
+        found.append(Metric(name, sum(K * scale for K, scale in inner), gram=True))
     if dense:
-        found.append(Geometry(name, _beside(dense)))
+        found.append(Metric(name, _concatenated(dense)))
     if sparse:
-        found.append(Geometry(name, sp.csr_array(sp.hstack(sparse))))
-    return Joint(name, tuple(found))
+        found.append(Metric(name, sp.csr_array(sp.hstack(sparse))))
+    return SummedMetric(name, tuple(found))
 
 
-def _beside(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
-    """Columns of several tables, each scaled, written once."""
+def _concatenated(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
+    """Concatenate the columns of several tables, each scaled, without a further copy."""
     edges = np.cumsum([0, *(X.shape[1] for X, _ in tables)])
     together = np.empty((len(tables[0][0]), edges[-1]))
     for (X, scale), start, stop in zip(tables, edges[:-1], edges[1:], strict=True):
@@ -226,42 +228,39 @@ def _beside(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
     return together
 
 
-def _of_counts(X: sp.csr_array, scaled: Callable[[Any], Any]) -> tuple[Geometry, Geometry]:
-    """Angles after a square root, plain and by tf-idf: no frequent word decides alone, as it may
-    in a row of counts."""
-    rarity = _rarity(X)
+def _count_metrics(X: sp.csr_array, scaled: Callable[[Any], Any]) -> tuple[Metric, Metric]:
+    """Return Hellinger metrics, plain and with tf-idf: no frequent word dominates a row."""
+    idf = _idf(X)
 
     def root(rows: Any) -> Any:
         return scaled(rows).maximum(0.0).sqrt()
 
     roots = X.sqrt()
     return (
-        Geometry(ROOTS, _unit(roots), angular=True, of=lambda rows: _unit(root(rows))),
-        Geometry(
-            COUNTS, _unit(roots @ rarity), angular=True, of=lambda rows: _unit(root(rows) @ rarity)
-        ),
+        Metric(HELLINGER, _unit(roots), angular=True, of=lambda rows: _unit(root(rows))),
+        Metric(TF_IDF, _unit(roots @ idf), angular=True, of=lambda rows: _unit(root(rows) @ idf)),
     )
 
 
-def _of_kernel(K: np.ndarray, name: str) -> tuple[Geometry, Geometry, Geometry]:
+def _kernel_metrics(K: np.ndarray, name: str) -> tuple[Metric, Metric, Metric]:
     peak = np.abs(K).max()
     K = (K + K.T) / (2 * peak if peak > 0 else 1.0)
-    distances = Geometry(KERNEL_DISTANCES, K, gram=True)
+    distances = Metric(KERNEL_DISTANCE, K, gram=True)
     if not distances.spread() > 1e-14:
         raise InputError(f"kernel {name!r} is constant: all its samples are the same")
     length = np.sqrt(np.maximum(np.diagonal(K), 0.0))
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
-    angles = Geometry(KERNEL_ANGLES, K * scale[:, None] * scale, gram=True, angular=True)
+    angles = Metric(KERNEL_ANGLE, K * scale[:, None] * scale, gram=True, angular=True)
     return distances, angles, distances
 
 
-def _looks_like_counts(X: Any) -> bool:
+def looks_like_counts(X: Any) -> bool:
     stored = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
     return bool(X.min() >= 0 and 0 < stored < COUNTS_UP_TO * np.prod(X.shape, dtype=float))
 
 
-def _rarity(X: sp.csr_array) -> sp.dia_array:
-    """What tf-idf multiplies columns by: more for those that few samples have."""
+def _idf(X: sp.csr_array) -> sp.dia_array:
+    """Return the inverse document frequency of every column."""
     X.eliminate_zeros()
     having = np.bincount(X.indices, minlength=X.shape[1])
     return sp.diags_array(np.log((1 + X.shape[0]) / (1 + having)) + 1)

@@ -1,108 +1,42 @@
-r"""All distances of one geometry, each pair once, to the nearest others of every sample.
-
-$D_{ij}^2 = \|x_i\|^2 + \|x_j\|^2 - 2x_i^Tx_j$ in square tiles on and above the diagonal; a tile
-serves its rows, and transposed its columns. Half the products of a search row by row.
-"""
+"""Nearest neighbors of every sample: exact up to 20 000 samples, approximate beyond."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from .metrics import Geometry, Joint
+from .approximate import approximate_neighbors
+from .exact import nearest_neighbors
+from .metrics import Metric, SummedMetric
 
-WHOLE = 1 << 12  # samples up to which one tile holds all distances: 128 megabytes
-TILE = 2000  # samples a side beyond that: 32 megabytes, which an allocator still keeps for reuse
-STRIP = 1 << 6  # rows at a time, in steps that should stay in the cache
+EXACT_UP_TO = 20_000  # samples; beyond it neighbors are searched among samples nearby
 
 
-def nearest(geometry: Geometry | Joint, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Places (n, count) and squared distances (n, count) of the nearest others, nearest first.
+@dataclass(frozen=True)
+class Neighborhood:
+    """Nearest other samples, nearest first: `places` (n, q) and squared distances (n, q).
 
-    O(n^2 f) products, memory n x count and a few tiles.
-
-    >>> nearest(Geometry("x", np.array([[0.0], [1.0], [3.0]])), 1)[0].ravel()
-    array([1, 0, 1])
+    A distance of infinity marks a place that is no neighbor.
     """
-    n, norms = geometry.n_samples, geometry.norms()
-    found = Nearest(n, count)
-    for rows, columns in _triangle(n, n if n <= WHOLE else max(TILE, count + 1)):
-        D2 = geometry.products(rows, columns)
-        to_distances(D2, norms[rows], norms[columns])
-        if rows == columns:
-            np.fill_diagonal(D2, np.inf)
-        found.offer(rows, columns, D2)
-        if rows != columns:
-            found.offer(columns, rows, D2, across=True)
-    return found.in_order()
+
+    places: np.ndarray
+    squared: np.ndarray
 
 
-def to_distances(inner: np.ndarray, own: np.ndarray, others: np.ndarray) -> None:
-    """In place: squared distances from inner products and squared lengths."""
-    for top in range(0, len(inner), STRIP):
-        strip = inner[top : top + STRIP]
-        strip *= -2.0
-        strip += own[top : top + STRIP, None]
-        strip += others
+def neighborhood(metric: Metric | SummedMetric, count: int) -> Neighborhood:
+    """Return the `count` nearest other samples of each sample: O(n^2 f) up to 20 000 samples.
 
-
-def _triangle(n: int, side: int) -> Iterator[tuple[slice, slice]]:
-    """Tiles on and above the diagonal, row by row: every sample meets the others in order."""
-    tiles = [slice(start, min(n, start + side)) for start in range(0, n, side)]
-    return ((rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:])
-
-
-class Nearest:
-    """The nearest others seen so far: `places` (n, count), `squared` (n, count), no order."""
-
-    def __init__(self, n: int, count: int) -> None:
-        self.places = np.empty((n, count), dtype=np.int64)
-        self.squared = np.empty((n, count))
-        self.bound = np.full(n, np.inf)  # a sample farther than this is not among them
-
-    def offer(self, rows: slice, columns: slice, D2: np.ndarray, across: bool = False) -> None:
-        """Distances of the samples `rows` to others, `columns`: one row each, or one column."""
-        if np.isinf(self.bound[rows.start]):
-            return self._first(rows, columns.start, D2.T if across else D2)
-        bound = self.bound[rows]
-        near = np.flatnonzero(bound > D2 if across else bound[:, None] > D2)
-        of, other = np.divmod(near, D2.shape[1])
-        squared = D2.ravel()[near]
-        if across:
-            order = np.argsort(other, kind="stable")
-            of, other, squared = other[order], of[order], squared[order]
-        self._merge(rows.start, of, other + columns.start, squared)
-
-    def _first(self, rows: slice, start: int, D2: np.ndarray) -> None:
-        """The nearest of the first tile a row meets: of all its entries."""
-        count = self.places.shape[1]
-        for top in range(0, len(D2), STRIP):
-            strip = D2[top : top + STRIP]
-            chosen = np.argpartition(strip, count - 1, axis=1)[:, :count]
-            at = slice(rows.start + top, rows.start + top + len(strip))
-            self.squared[at] = np.take_along_axis(strip, chosen, axis=1)
-            self.places[at] = chosen + start
-        self.bound[rows] = self.squared[rows].max(axis=1)
-
-    def _merge(self, start: int, of: np.ndarray, places: np.ndarray, squared: np.ndarray) -> None:
-        """Others within the bound, sorted by the row they are near to, among those known."""
-        rows, begins, many = np.unique(of, return_index=True, return_counts=True)
-        if not len(rows):
-            return
-        row = np.repeat(np.arange(len(rows)), many)
-        slot = np.arange(len(of)) - begins[row]
-        at, count = rows + start, self.places.shape[1]
-        far = np.pad(self.squared[at], ((0, 0), (0, many.max())), constant_values=np.inf)
-        who = np.pad(self.places[at], ((0, 0), (0, many.max())))
-        far[row, count + slot], who[row, count + slot] = squared, places
-        chosen = np.argpartition(far, count - 1, axis=1)[:, :count]
-        self.squared[at] = np.take_along_axis(far, chosen, axis=1)
-        self.places[at] = np.take_along_axis(who, chosen, axis=1)
-        self.bound[at] = self.squared[at].max(axis=1)
-
-    def in_order(self) -> tuple[np.ndarray, np.ndarray]:
-        """Both, nearest first; distances that rounding made negative are 0."""
-        order = np.argsort(self.squared, axis=1, kind="stable")
-        squared = np.take_along_axis(self.squared, order, axis=1)
-        return np.take_along_axis(self.places, order, axis=1), np.maximum(squared, 0.0)
+    Beyond, `approximate_neighbors` searches among samples nearby, unless all inner products are
+    given. Under an angular metric, samples at a right angle or more and rows of zeros are no
+    neighbors. Memory is n x count and a few tiles.
+    """
+    n = metric.n_samples
+    if n <= EXACT_UP_TO or metric.gram:
+        places, squared = nearest_neighbors(metric, min(count, n - 1))
+    else:
+        places, squared = approximate_neighbors(metric, min(count, n - 1))
+    if metric.angular:
+        empty = metric.norms() < 0.5
+        squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf
+    return Neighborhood(places, squared)

@@ -1,0 +1,18 @@
+"""Questions that come after the labels: functions of an estimator and its views."""
+
+from .choose_k import ChoiceOfK, choose_k
+from .stability import Stability, stability
+from .verify import verify
+from .view_influence import ViewInfluence, view_influence
+from .view_noise import view_noise
+
+__all__ = [
+    "ChoiceOfK",
+    "Stability",
+    "ViewInfluence",
+    "choose_k",
+    "stability",
+    "verify",
+    "view_influence",
+    "view_noise",
+]

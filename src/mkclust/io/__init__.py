@@ -1,14 +1,30 @@
-"""Reading views from files, whatever dialect they are in, and writing files whole or not at all.
+"""Read views from files, store models, and write files completely or not at all.
 
-One module per format says what a file holds and loads it: `mat5` and `mat73` behind `mat`, `npz`,
-`delimited`, `parquet`. What becomes of it is decided in one place for all of them, from names and
-shapes alone: `choose` and `plan` for files with many variables, `tables` for one table per view.
+One module per format describes a file and loads it: `mat` (`mat5`, `mat73`), `npz`, `h5mu`,
+`delimited`, `parquet`. Common code then assigns roles from names and shapes alone: `choose` and
+`plan` for files with many variables, `tables` for one table per view. `archive` stores models,
+`atomic` writes files, `manifest` lists the results of a run, and `_guards` protects the readers
+against hostile files. Names are imported on first use, so that the command line starts quickly.
 """
 
-from ._guards.limits import Limits
-from .atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
-from .reading import inspect, read
-from .variables import Variable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._guards.limits import Limits
+    from .atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
+    from .reading import inspect, read
+    from .variables import Variable
+
+_HOMES = {
+    "Limits": "_guards.limits",
+    "Variable": "variables",
+    "inspect": "reading",
+    "read": "reading",
+    "write_csv_atomic": "atomic",
+    "write_npz_atomic": "atomic",
+    "write_text_atomic": "atomic",
+}
 
 __all__ = [
     "Limits",
@@ -19,3 +35,9 @@ __all__ = [
     "write_npz_atomic",
     "write_text_atomic",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

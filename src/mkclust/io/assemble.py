@@ -1,4 +1,4 @@
-"""From loaded variables to a MultiView, as planned."""
+"""Build a MultiView from loaded variables, following a plan."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..data.views import MultiView
 from ..exceptions import FileFormatError
 from .plan import Part, Plan
 
-WHOLE = 2**53  # beyond it not every whole number is a float
+WHOLE = 2**53  # larger integers are not all representable as floats
 
 
 def assemble(plan: Plan, loaded: Mapping[str, Any]) -> MultiView:
-    """The views as planned, with their notes."""
+    """Return the planned views with their notes."""
     views = [_matrix(part, loaded[part.source.name]) for part in plan.parts]
     if plan.transpose:
         views = [view.T for view in views]
@@ -37,7 +37,9 @@ def assemble(plan: Plan, loaded: Mapping[str, Any]) -> MultiView:
 
 
 def as_labels(value: Any) -> np.ndarray:
-    """Labels as a 1-D array: whole numbers as int64, a list of equal vectors as one of them.
+    """Convert labels to a 1-D array.
+
+    Whole numbers become int64. A list of equal vectors becomes one of them.
 
     >>> as_labels([np.array([[1.0], [2.0]]), np.array([[1, 2]])])
     array([1, 2])
@@ -53,7 +55,8 @@ def as_labels(value: Any) -> np.ndarray:
         return labels
     if not np.isfinite(labels).all():
         at = int(np.flatnonzero(~np.isfinite(labels))[0])
-        raise FileFormatError(f"the label of sample {at} is missing (NaN or infinite)")
+        problem = "missing (NaN)" if np.isnan(labels[at]) else "infinite"
+        raise FileFormatError(f"the label of sample {at} is {problem}")
     whole = (labels == np.round(labels)).all() and (np.abs(labels) < WHOLE).all()
     return labels.astype(np.int64) if whole else labels
 
@@ -62,7 +65,7 @@ def _labels(name: str, loaded: Mapping[str, Any]) -> np.ndarray:
     try:
         return as_labels(loaded[name])
     except FileFormatError as error:
-        raise FileFormatError(f"labels {name}: {error}; pass labels=False to do without") from None
+        raise FileFormatError(f"labels {name}: {error}; pass labels=False for none") from None
 
 
 def _from_cell(items: list[Any]) -> Any:

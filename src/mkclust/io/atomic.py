@@ -1,4 +1,4 @@
-"""Writing files whole or not at all: to a temporary name beside the target, then renamed."""
+"""Write files completely or not at all: to a temporary file beside the target, then renamed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-
 from ..exceptions import InputError
 
 _temporaries: Temporaries | None = None
@@ -21,7 +19,7 @@ _temporaries: Temporaries | None = None
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that takes the target's place when the block ends well, and else vanishes."""
+    """Open a temporary binary file that replaces the target if the block ends without error."""
     target = Path(path)
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     _note("+", temporary)
@@ -33,7 +31,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if target.exists():
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
-    except BaseException:  # an interrupt too must leave no half-written file behind
+    except BaseException:  # an interrupt must not leave a partial file behind either
         temporary.unlink(missing_ok=True)
         raise
     finally:
@@ -41,9 +39,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 class Temporaries:
-    """The temporary files of a process under way, in memory that outlives it.
+    """A list of the temporary files of a child process, kept where its parent can read it.
 
-    Whoever had to end that process removes them in its stead.
+    A parent that had to kill the child removes these files.
     """
 
     def __init__(self) -> None:
@@ -54,10 +52,11 @@ class Temporaries:
                 self._file = os.dup(file.fileno())
 
     def note(self, sign: str, path: Path) -> None:
+        """Record that a temporary file was created ("+") or is gone ("-")."""
         os.write(self._file, f"{sign}{path.absolute()}\0".encode(errors="surrogateescape"))
 
     def remove(self) -> None:
-        """Remove what was begun and neither finished nor given up, files and folders."""
+        """Remove all files and folders that were created and are not gone."""
         os.lseek(self._file, 0, os.SEEK_SET)
         with os.fdopen(os.dup(self._file), "rb") as file:
             notes = file.read().decode(errors="surrogateescape").split("\0")[:-1]
@@ -70,13 +69,13 @@ class Temporaries:
 
 
 def note_temporaries_in(temporaries: Temporaries | None) -> None:
-    """From now on, write down where temporary files are."""
+    """Record temporary files in this list from now on; None records nothing."""
     global _temporaries
     _temporaries = temporaries
 
 
 def passing(path: str | os.PathLike[str]) -> None:
-    """Note a folder that is to vanish with this process."""
+    """Record a folder to be removed if this process is killed."""
     _note("+", Path(path))
 
 
@@ -93,11 +92,13 @@ def write_text_atomic(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_npz_atomic(path: str | os.PathLike[str], **arrays: Any) -> None:
-    """Write arrays to a compressed .npz; object arrays are refused, as they would need pickle."""
+    """Write arrays to a compressed .npz; object arrays are refused, because they need pickle."""
+    import numpy as np  # here, because the command line imports this module before it needs arrays
+
     converted: Any = {name: np.asarray(array) for name, array in arrays.items()}
     for name, array in converted.items():
         if array.dtype.hasobject:
-            raise InputError(f"{name} holds Python objects, which are not written: no pickle")
+            raise InputError(f"{name} holds Python objects, which cannot be written without pickle")
     with replacing(path) as file:
         np.savez_compressed(file, **converted)
 
@@ -117,7 +118,7 @@ def write_csv_atomic(
 
 
 class _Encoded:
-    """What csv needs of a file: text in, UTF-8 out, and nothing buffered outside of the file."""
+    """A file object for csv that encodes text as UTF-8 and buffers nothing itself."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -1,4 +1,4 @@
-"""Which variables of a file are views and which are labels, from names and shapes alone."""
+"""Choose which variables of a file are views and which are labels, by names and shapes alone."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .variables import (
     rank,
 )
 
-Name = str | Literal[False] | None  # a name given, none wanted, or left to us
+Name = str | Literal[False] | None  # a name, no such variable, or automatic
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller of `read` decided; None leaves it to us."""
+    """The choices of the caller of `read`; None means automatic."""
 
     views: tuple[str, ...] | None = None
     labels: Name = None
@@ -36,6 +36,7 @@ class Request:
 
 
 def named(variables: Sequence[Variable], name: str, what: str) -> Variable:
+    """Return the variable of this name; `what` is the parameter that gave the name."""
     for variable in variables:
         if variable.name == name:
             return variable
@@ -43,7 +44,7 @@ def named(variables: Sequence[Variable], name: str, what: str) -> Variable:
 
 
 def choose_labels(variables: Sequence[Variable], wanted: Name) -> Variable | None:
-    """The variable with the classes: the wanted one, or else the best named vector."""
+    """Return the variable with the classes: the wanted one, else the vector with the best name."""
     if wanted is False:
         return None
     if isinstance(wanted, str):
@@ -53,16 +54,17 @@ def choose_labels(variables: Sequence[Variable], wanted: Name) -> Variable | Non
 
 
 def choose_index(variables: Sequence[Variable], wanted: Name) -> Variable | None:
+    """Return the variable with the sample names, if one was named."""
     return _vector(variables, wanted, "index") if isinstance(wanted, str) else None
 
 
 def choose_views(
     variables: Sequence[Variable], request: Request, samples: int | None
 ) -> list[Variable]:
-    """The variables that hold the views, in order.
+    """Return the variables that hold the views, in order.
 
-    A cell of matrices comes first, then a stack of kernels, then matrices that stand alone.
-    Variables named like labels are left out: a view must not give the classes away.
+    A cell of matrices is preferred to a stack of kernels, and a stack to separate matrices.
+    Variables named like labels are left out, so that no view contains the classes.
     """
     if request.views is not None:
         return [_usable(named(variables, name, "views")) for name in request.views]
@@ -111,7 +113,7 @@ def _square(variable: Variable) -> bool:
 
 
 def _alone(variables: Sequence[Variable], samples: int | None) -> list[Variable]:
-    """Matrices that stand alone: a numbered family such as X1, X2, or all with the same rows."""
+    """Return separate matrices: a numbered family such as X1, X2, or all with equal row counts."""
     family = _family([v for v in variables if v.is_matrix and samples in (None, *v.shape)])
     if family:
         return family
@@ -130,7 +132,7 @@ def _alone(variables: Sequence[Variable], samples: int | None) -> list[Variable]
 
 
 def _family(matrices: Sequence[Variable]) -> list[Variable]:
-    """The largest set of names that differ in their number only, sharing a dimension."""
+    """Return the largest set of variables whose names differ only in a number and share a size."""
     families: dict[str, list[tuple[int, Variable]]] = {}
     for variable in matrices:
         match = re.fullmatch(r"(.*?)(\d{1,9})", variable.name)
@@ -147,6 +149,6 @@ def _family(matrices: Sequence[Variable]) -> list[Variable]:
 
 
 def _kernels_alone(matrices: list[Variable]) -> list[Variable]:
-    """Kernels are not mixed with features: those named as kernels are left to be chosen."""
+    """Leave out square matrices named like kernels if there are others: the two are not mixed."""
     features = [v for v in matrices if not (is_kernel_name(v.name) and _square(v))]
     return features or matrices

@@ -1,4 +1,4 @@
-"""Text tables (.csv, .tsv): delimiter and header found out, errors with the line at fault."""
+"""Read text tables (.csv, .tsv): detect delimiter and header, report errors by line number."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from .tables import Classes, Table, check_unique, class_columns, special_columns
 from .variables import Variable, is_index_name, is_label_name
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
-DELIMITERS = "\t;,"  # in this order: commas also occur as decimal points and inside of names
-LINE, CELL = 1 << 20, 64  # characters: a line may be this long, or each of its cells on average
-ASIDE = 64  # bytes that keeping a cell of text takes
+DELIMITERS = "\t;,"  # in this order: commas also occur as decimal points and inside names
+LINE, CELL = 1 << 20, 64  # longest line, and longest average cell, in characters
+ASIDE = 64  # bytes to store one cell of text
 ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
 
 
 @dataclass
 class _Text:
-    """A table while it is read: its columns' names and its rows with their line numbers."""
+    """A table being read: column names, and rows with their line numbers."""
 
     columns: tuple[str, ...]
     has_header: bool
@@ -38,7 +38,7 @@ class _Text:
 
 
 def describe(path: Path, limits: Limits, classes: bool) -> Variable:
-    """Rows and columns of the table, from counting its lines."""
+    """Return the shape of the table by counting its lines."""
     with parsing("table", ADVICE), _open(path, limits) as file:
         text = _text(file, limits, classes)
         shape = sum(1 for _ in text.rows), len(text.columns)
@@ -46,7 +46,7 @@ def describe(path: Path, limits: Limits, classes: bool) -> Variable:
 
 
 def read_table(path: Path, request: Request, limits: Limits) -> Table:
-    """A view: numbers, with the sample names and the classes set aside."""
+    """Read a view: numbers, with sample names and classes as separate columns."""
     with parsing("table", ADVICE), _open(path, limits) as file:
         text = _text(file, limits, classes=False)
         special = special_columns(text.columns, text.has_header, _is_text(text.first[0]), request)
@@ -62,7 +62,7 @@ def read_table(path: Path, request: Request, limits: Limits) -> Table:
 
 
 def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
-    """A file of labels: one column, or one beside the sample names."""
+    """Read a file of labels: one column, or two with the sample names."""
     with parsing("table", ADVICE), _open(path, limits) as file:
         text = _text(file, limits, classes=True)
         names, labels = class_columns(
@@ -100,9 +100,12 @@ def _text(file: TextIO, limits: Limits, classes: bool) -> _Text:
 
 
 def _rows(file: TextIO, delimiter: str, limits: Limits) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the number of their last line; too many cells are refused before they are cut."""
+    """Yield rows with the number of their last line.
+
+    The number of cells is checked before a line is split.
+    """
     longest = max(LINE, CELL * limits.max_columns)
-    cells = 1  # of the row that is being read, which may go on over several lines
+    cells = 1  # of the current row, which may span several lines
 
     def lines() -> Iterator[str]:
         nonlocal cells
@@ -121,7 +124,7 @@ def _rows(file: TextIO, delimiter: str, limits: Limits) -> Iterator[tuple[int, l
 
 
 def _delimiter(lines: Sequence[str]) -> str:
-    """The first delimiter that cuts all lines into equally many cells, else the busiest one.
+    """Return the first delimiter that gives all lines equal widths, else the one of most cells.
 
     >>> _delimiter(["1,5;2,5", "1,0;3,5"])
     ';'
@@ -137,9 +140,12 @@ def _delimiter(lines: Sequence[str]) -> str:
 
 
 def _is_header(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether the first line holds names: text over a number, no number at all, or a count."""
+    """Return whether the first line holds names.
+
+    It does if it has text above a number, no numbers at all, or the column numbers 0, 1, ...
+    """
     names = [cell.strip() for cell in first]
-    counts = [str(p) for p in range(len(names))]  # how pandas names columns that have no names
+    counts = [str(p) for p in range(len(names))]  # pandas writes these for unnamed columns
     return (
         any(_is_text(a) and not _is_text(b) for a, b in zip(first, second, strict=False))
         or (any(map(_is_text, names)) and all(_is_text(name) or not name for name in names))
@@ -150,7 +156,7 @@ def _is_header(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _is_class_header(first: Sequence[str], second: Sequence[str]) -> bool:
-    """The same where labels may be text: then only a telling name makes a header."""
+    """Return whether the first line of a label file holds names; labels may be text themselves."""
     over = any(_is_text(a) and not _is_text(b) for a, b in zip(first, second, strict=False))
     return over or is_label_name(first[-1]) or (len(first) > 1 and is_index_name(first[0]))
 
@@ -169,7 +175,7 @@ def _number(cell: str) -> float:
 def _body(
     text: _Text, kept: Sequence[int], aside: Sequence[int], limits: Limits
 ) -> tuple[array[float], dict[int, list[str]]]:
-    """All numbers row by row, and the cells of the columns set aside."""
+    """Return all numbers row by row, and the texts of the columns in `aside`."""
     numbers = array("d")
     apart: dict[int, list[str]] = {position: [] for position in aside}
     width = len(text.columns)
@@ -183,7 +189,7 @@ def _body(
             values = list(map(float, cells))
         except ValueError:
             values = _with_missing(cells, kept, text, line)
-        if "_" in "".join(cells):  # Python reads 1_000 as a number; elsewhere it is a name
+        if "_" in "".join(cells):  # Python parses 1_000 as a number; other programs do not
             values = _with_missing(cells, kept, text, line)
         numbers.extend(values)
         limits.allow("bytes", 8 * len(numbers) + ASIDE * len(apart) * count, "it")
@@ -193,18 +199,18 @@ def _body(
 
 
 def _with_missing(cells: Sequence[str], kept: Sequence[int], text: _Text, line: int) -> list[float]:
-    """The numbers of a row with empty cells as NaN; anything else is told with its place."""
+    """Return a row with empty cells as NaN; report other texts with column and line."""
     for position, cell in zip(kept, cells, strict=True):
         if _is_text(cell):
             raise FileFormatError(
                 f"column {text.columns[position]!r} is not numeric: {cell[:40]!r} in line {line}; "
-                "drop or encode it, or name it with labels=... or index=... if it is that"
+                "drop or encode it, or name it with labels=... or index=... if it holds those"
             )
     return [_number(cell) for cell in cells]
 
 
 def _typed(cells: Sequence[str]) -> np.ndarray:
-    """Numbers where all cells are numbers, else text."""
+    """Convert cells to numbers if all are numbers, else to text."""
     if "" in cells:
         raise FileFormatError(f"the label in row {cells.index('')} is missing")
     values = np.array([_number(cell) for cell in cells])

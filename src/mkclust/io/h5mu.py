@@ -1,7 +1,6 @@
-"""MuData (.h5mu) and AnnData (.h5ad) files: matrices, sample names and a column of classes.
+"""Read matrices, sample names and classes from MuData (.h5mu) and AnnData (.h5ad) files.
 
-Read with h5py alone: nothing is followed out of the file, and every size is checked before it is
-allocated.
+Only h5py is needed. Nothing outside the file is read, and sizes are checked before allocation.
 """
 
 from __future__ import annotations
@@ -18,27 +17,27 @@ import scipy.sparse as sp
 from ..data.adapters import joined
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
+from ._guards.hdf5 import attribute, group, member, opened, sound
 from ._guards.limits import ITEM_BYTES, Limits, check_texts, native, parsing, sound_sparse
 from .assemble import as_labels
 from .choose import Request
-from .hdf5 import attribute, group, member, opened, sound
 from .variables import Variable
 
 ADVICE = "write it again with .write() of MuData or AnnData"
-NAMES_AT_ONCE = 256 << 20  # bytes: a name may be as long as the file, so few of a large one
-SLOTS = ("layers", "obsm")  # beside X, where matrices with a row per sample lie
+NAMES_AT_ONCE = 256 << 20  # bytes; one name may be as long as the file, so blocks shrink with it
+SLOTS = ("layers", "obsm")  # groups of matrices with a row per sample, beside X
 SPARSE = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array}
 
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
-    """The matrices of the file, by the place they are chosen with; X of each modality is a view."""
+    """Describe the matrices of the file by their paths; X of each modality is a view."""
     with parsing(f"{path.suffix} file", ADVICE), opened(path, limits) as file:
         found = dict(_matrices(file, limits))
         return [_described(thing, place, limits) for place, thing in found.items()]
 
 
 def read_views(path: Path, request: Request, limits: Limits) -> MultiView:
-    """X of every modality, or the matrices asked for, with samples in line by their names."""
+    """Read X of every modality, or the requested matrices, aligned by sample names."""
     if request.kernels or request.transpose:
         raise InputError("its matrices have samples as rows and features as columns")
     with parsing(f"{path.suffix} file", ADVICE), opened(path, limits) as file:
@@ -64,7 +63,7 @@ def read_views(path: Path, request: Request, limits: Limits) -> MultiView:
 
 
 def _matrices(file: Any, limits: Limits) -> Iterator[tuple[str, Any]]:
-    """Every matrix with its place: X, layers/..., obsm/..., behind the modality in a .h5mu."""
+    """Yield every matrix with its path: X, layers/..., obsm/..., after the modality in .h5mu."""
     if "mod" not in file:
         yield from _of_anndata(file, "", limits)
         return
@@ -120,7 +119,7 @@ def _value(thing: Any, variable: Variable, limits: Limits) -> Any:
     if variable.kind == "matrix":
         return native(sound(thing, limits)[()])
     if variable.kind != "sparse":
-        raise FileFormatError(f"{variable.name} is no matrix of numbers but {variable.kind}")
+        raise FileFormatError(f"{variable.name} is not a matrix of numbers but {variable.kind}")
     kind = str(attribute(thing, "encoding-type"))
     parts = tuple(native(sound(member(thing, name), limits)[()]) for name in
                   ("data", "indices", "indptr"))  # fmt: skip
@@ -130,13 +129,13 @@ def _value(thing: Any, variable: Variable, limits: Limits) -> Any:
 
 
 def _samples(owner: Any, limits: Limits) -> list[str]:
-    """Names of the samples of a modality, or of all of them."""
+    """Return the sample names of a modality, or of the whole file."""
     obs = group(member(owner, "obs"), "obs")
     return [str(name) for name in _column(obs, str(attribute(obs, "_index") or "_index"), limits)]
 
 
 def _column(obs: Any, name: str, limits: Limits) -> Sequence[Any] | np.ndarray:
-    """One column of obs: numbers, text, or categories."""
+    """Read one column of obs: numbers, text or categories."""
     if name not in obs:
         raise InputError(f"no column {name!r} in obs; it has {', '.join(list(obs)[:20])}")
     column = member(obs, name)
@@ -151,11 +150,11 @@ def _column(obs: Any, name: str, limits: Limits) -> Sequence[Any] | np.ndarray:
         return np.asarray(categories[codes])
     if "values" in column:
         return _entries(member(column, "values"), limits)
-    raise FileFormatError(f"the column {name} is of an unknown kind: {ADVICE}")
+    raise FileFormatError(f"the column {name} has an unknown encoding: {ADVICE}")
 
 
 def _entries(dataset: Any, limits: Limits) -> Sequence[Any] | np.ndarray:
-    """A vector of numbers, or of text as a list."""
+    """Read a vector: numbers as an array, texts as a list."""
     checked = sound(dataset, limits)
     if len(checked.shape) != 1:
         raise FileFormatError(f"{dataset.name} is not one column: {ADVICE}")

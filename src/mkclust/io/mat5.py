@@ -1,4 +1,4 @@
-"""MATLAB files up to v7, read by scipy.io once their claims have been checked."""
+"""Read MATLAB files up to v7 with scipy.io, after checking their headers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ADVICE = "save it again from MATLAB with -v7 or -v7.3"
 
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
-    """What the file holds, without reading its arrays."""
+    """Describe the variables of the file without reading their arrays."""
     with path.open("rb") as file:
         version4 = 0 in file.read(4)
     with _scipy_parsing():
@@ -34,10 +34,13 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
 
 
 def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
-    """The wanted variables: arrays, lists for cells, csc arrays for sparse, str for text."""
+    """Load the wanted variables.
+
+    Cells become lists, sparse matrices csc arrays, and texts str.
+    """
     names = [variable.name for variable in wanted]
     with _scipy_parsing():
-        # an open file, since scipy would add .mat to a name it does not find
+        # an open file: scipy appends .mat to a name that it does not find
         with path.open("rb") as file:
             contents = scipy.io.loadmat(file, variable_names=list(names))
         return {name: _value(contents[name]) for name in names}
@@ -45,7 +48,7 @@ def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, An
 
 @contextmanager
 def _scipy_parsing() -> Iterator[None]:
-    """A warning of scipy's means that it guessed or left something out: refused as well."""
+    """Treat warnings of scipy as errors: they mean that it guessed or skipped something."""
     with parsing("MATLAB file", ADVICE), warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         yield
@@ -54,7 +57,7 @@ def _scipy_parsing() -> Iterator[None]:
 def _value(raw: Any) -> Any:
     if sp.issparse(raw):
         return sound_sparse(raw)
-    if not isinstance(raw, np.ndarray):  # scipy hands its own error over as the value
+    if not isinstance(raw, np.ndarray):  # scipy returns its own error as the value
         raise FileFormatError(str(raw))
     if raw.dtype == object:
         return [_item(item) for item in raw.ravel(order="F")]

@@ -1,4 +1,4 @@
-"""MATLAB v7.3 files, which are HDF5: everything transposed, cells as references."""
+"""Read MATLAB v7.3 files: HDF5 with transposed arrays, and cells as references."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import FileFormatError
+from ._guards.hdf5 import attribute, member, opened, sound
 from ._guards.limits import ITEM_BYTES, Limits, native, parsing, sound_sparse
-from .hdf5 import attribute, member, opened, sound
 from .variables import Variable
 
 ADVICE = "save it again from MATLAB with -v7.3"
@@ -21,12 +21,12 @@ NUMERIC = {"double", "single", "logical"} | {
     f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)
 }
 KINDS = {0: "matrix", 1: "matrix", 2: "matrix", 3: "stack"}
-OBJECT_BYTES = 16  # the least that an object takes in a file
+OBJECT_BYTES = 16  # smallest size of an object in a file
 LAST_CHARACTER = 0x10FFFF
 
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
-    """What the file holds, without reading its arrays."""
+    """Describe the variables of the file without reading their arrays."""
     with parsing("MATLAB v7.3 file", ADVICE), opened(path, limits) as file:
         limits.allow("views", len(file), "it")
         names = [name for name in file if not name.startswith("#")]
@@ -34,13 +34,16 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
 
 
 def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
-    """The wanted variables: arrays, lists for cells, csc arrays for sparse, str for text."""
+    """Load the wanted variables.
+
+    Cells become lists, sparse matrices csc arrays, and texts str.
+    """
     with parsing("MATLAB v7.3 file", ADVICE), opened(path, limits) as file:
         return {v.name: _value(member(file, v.name), v, file, limits) for v in wanted}
 
 
 def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Variable:
-    """A member of the file; cells are opened only when `file` is given, so not inside others."""
+    """Describe a member; cells are opened only if `file` is given, so not inside other cells."""
     if isinstance(thing, h5py.Group):
         rows = attribute(thing, "MATLAB_sparse")
         return (
@@ -71,7 +74,7 @@ def _sparse(group: Any, name: str, rows: int, limits: Limits) -> Variable:
     columns = sound(member(group, "jc"), limits).size - 1
     if rows < 0 or columns < 0:
         raise FileFormatError(f"the sparse matrix {name} has a negative size: {ADVICE}")
-    # a matrix without non-zeros has no values stored at all
+    # a matrix without nonzero values has no dataset "data"
     count = sound(member(group, "data"), limits).size if "data" in group else 0
     return Variable(name, "sparse", (rows, columns), "float64", 16 * (count + rows + columns + 2))
 
@@ -81,7 +84,7 @@ def _items(dataset: Any, name: str, file: Any, limits: Limits) -> tuple[Variable
 
 
 def _referred(dataset: Any, name: str, file: Any, limits: Limits) -> list[Any]:
-    """What a cell's references point to, in MATLAB's order."""
+    """Return the objects that a cell refers to, in MATLAB's order."""
     if h5py.check_ref_dtype(dataset.dtype) is not h5py.Reference:
         raise FileFormatError(f"the cell {name} does not hold references: {ADVICE}")
     limits.allow("bytes", ITEM_BYTES * prod(dataset.shape), f"the cell {name}")
@@ -89,7 +92,7 @@ def _referred(dataset: Any, name: str, file: Any, limits: Limits) -> list[Any]:
         raise FileFormatError(f"the cell {name} claims more items than the file has: {ADVICE}")
     references = sound(dataset, limits)[()].ravel()
     if not all(references):
-        raise FileFormatError(f"the cell {name} has items that are missing: {ADVICE}")
+        raise FileFormatError(f"the cell {name} has missing items: {ADVICE}")
     return [file[reference] for reference in references]
 
 
@@ -109,7 +112,7 @@ def _value(thing: Any, variable: Variable, file: Any, limits: Limits) -> Any:
 
 
 def _text(codes: np.ndarray, name: str) -> Any:
-    """A row of characters, or several."""
+    """Convert character codes to one string, or to an array with one string per row."""
     if codes.min() < 0 or codes.max() > LAST_CHARACTER:
         raise FileFormatError(f"the text {name} has characters that do not exist: {ADVICE}")
     words = np.ascontiguousarray(codes, dtype=np.uint32).view(f"U{codes.shape[1]}")[:, 0]

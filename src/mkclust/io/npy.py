@@ -1,4 +1,4 @@
-"""The header of a NumPy array in a file or an archive, read without trusting a length in it."""
+"""Read the header of a NumPy array without trusting the length it claims."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from ..exceptions import FileFormatError
 
 MAGIC = b"\x93NUMPY"
-LENGTHS = {1: 2, 2: 4, 3: 4}  # bytes that the length of the header takes, by version
-LONGEST = 10_000  # characters; NumPy itself refuses to parse more, but only once it has read them
+LENGTHS = {1: 2, 2: 4, 3: 4}  # bytes of the length field, by version
+LONGEST = 10_000  # characters; NumPy refuses more, but only after reading them
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether columns are stored one after the other, and type; the array comes next.
+    """Return shape, whether the order is Fortran, and dtype; the file is then at the array.
 
     >>> file = BytesIO()
     >>> np.save(file, np.zeros((3, 2)))
@@ -30,7 +30,7 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     length = int.from_bytes(size, "little")
     if length > LONGEST:
         raise FileFormatError(f"the header of an array claims {length:,} characters")
-    # versions 2 and 3 differ from each other only in the encoding of field names
+    # versions 2 and 3 differ only in the encoding of field names
     first = start[6] == 1
     parse = np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = parse(BytesIO(size + file.read(length)))

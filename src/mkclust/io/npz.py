@@ -1,4 +1,4 @@
-"""NumPy archives, read without pickle: every header is checked before its array is made."""
+"""Read NumPy archives without pickle, checking every header before its array is allocated."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .variables import Variable
 
 ADVICE = "write it with np.savez(path, X1=..., X2=..., y=...)"
 STACK_AXIS = 0  # NumPy stacks matrices along the first axis
-STORED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # what NumPy writes
+STORED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}  # the methods NumPy writes
 KINDS = {0: "matrix", 1: "matrix", 2: "matrix", 3: "stack"}
 
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
-    """What the archive holds, from the headers of its members."""
+    """Describe the arrays of the archive from the headers of its members."""
     with parsing(".npz file", ADVICE), zipfile.ZipFile(path) as archive:
         limits.allow("views", len(archive.infolist()), "it")
         names = [member.filename for member in archive.infolist()]
@@ -32,7 +32,7 @@ def variables(path: Path, limits: Limits) -> list[Variable]:
 
 
 def load(path: Path, wanted: Sequence[Variable], limits: Limits) -> dict[str, Any]:
-    """The wanted arrays."""
+    """Load the wanted arrays."""
     with parsing(".npz file", ADVICE), zipfile.ZipFile(path) as archive:
         return {variable.name: _value(archive, variable) for variable in wanted}
 

@@ -1,4 +1,4 @@
-"""Parquet tables, through pyarrow."""
+"""Read Parquet tables with pyarrow."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ADVICE = "write it again, with one column per feature"
 
 
 def describe(path: Path, limits: Limits, classes: bool) -> Variable:
-    """Rows and columns of the table, from its footer."""
+    """Return the shape of the table from its footer."""
     with _opened(path, limits) as file:
         shape = file.metadata.num_rows, len(file.schema_arrow.names)
     return Variable(path.stem, "table", shape, "columns", path.stat().st_size)
 
 
 def read_table(path: Path, request: Request, limits: Limits) -> Table:
-    """A view: numbers, with the sample names and the classes set aside."""
+    """Read a view: numbers, with sample names and classes as separate columns."""
     with _opened(path, limits) as file:
         columns = file.schema_arrow.names
         header, text, index = _hints(file, request.index)
@@ -52,7 +52,7 @@ def read_table(path: Path, request: Request, limits: Limits) -> Table:
 
 
 def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
-    """A file of labels: one column, or one beside the sample names."""
+    """Read a file of labels: one column, or two with the sample names."""
     with _opened(path, limits) as file:
         columns = file.schema_arrow.names
         names, labels = class_columns(columns, *_hints(file, request.index))
@@ -67,7 +67,7 @@ def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
 
 
 def _opened(path: Path, limits: Limits) -> Any:
-    """The file, once its footer claims no more than the limits."""
+    """Open the file once its footer is known to respect the limits."""
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError:
@@ -81,13 +81,13 @@ def _opened(path: Path, limits: Limits) -> Any:
         if not columns or len(set(columns)) < len(columns):
             raise FileFormatError(f"its columns must have names, all different: {columns[:20]}")
         _check_plain(schema)
-        # a text that stands in many rows is kept once
+        # texts as dictionaries, so that a repeated text is stored once
         texts = [n for n, kind in zip(columns, schema.types, strict=True) if _is_text(kind)]
         return ParquetFile(path, read_dictionary=texts) if texts else file
 
 
 def _check_plain(schema: Any) -> None:
-    """One value in each row: pandas may keep a column of lists, but nothing here can use it."""
+    """Refuse nested columns: every row must hold one value."""
     import pyarrow.types as kinds
 
     for name, kind in zip(schema.names, schema.types, strict=True):
@@ -102,7 +102,7 @@ def _is_text(kind: Any) -> bool:
 
 
 def _listed(column: Any) -> list[Any]:
-    """The values of a column; equal texts are one and the same."""
+    """Return the values of a column; equal texts share one object."""
     import pyarrow.types as kinds
 
     if not kinds.is_dictionary(column.type):
@@ -116,9 +116,9 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _hints(file: Any, index: Name) -> tuple[bool, bool, Name]:
-    """That there is a header, whether the first column is text, and which column is the index.
+    """Return (True for a header, whether the first column is text, the index column).
 
-    pandas writes down which column was its index.
+    pandas stores in the metadata which column was its index.
     """
     import pyarrow.types as kinds
 
@@ -140,15 +140,15 @@ def _check_numeric(name: str, kind: Any) -> None:
         or kinds.is_boolean(kind)
         or kinds.is_decimal(kind)
     ):
-        kind = getattr(kind, "value_type", kind)  # of texts that are kept once each
+        kind = getattr(kind, "value_type", kind)  # a dictionary reports the type of its values
         raise FileFormatError(
             f"column {name!r} is not numeric but {kind}; drop or encode it, or name it with "
-            "labels=... or index=... if it is that"
+            "labels=... or index=... if it holds those"
         )
 
 
 def _typed(values: list[Any], limits: Limits) -> np.ndarray:
-    """Numbers where all are numbers, else text."""
+    """Convert values to numbers if all are numbers, else to text."""
     if None in values:
         raise FileFormatError(f"the label in row {values.index(None)} is missing")
     if all(isinstance(value, (bool, int, float)) for value in values):

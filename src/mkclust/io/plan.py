@@ -1,4 +1,4 @@
-"""How a file's variables become views: decided from headers, explained in plain sentences."""
+"""Plan how the variables of a file become views, from headers alone, with notes on each step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .variables import Variable, is_kernel_name, is_label_name, plain, stack_axi
 
 @dataclass(frozen=True)
 class Part:
-    """One view: a matrix, an item of a cell, or a slice of a stack."""
+    """One view: a matrix, an item of a cell, or a slice of a stack along `axis`."""
 
     name: str
     source: Variable
@@ -24,7 +24,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """What to load and what to make of it."""
+    """The variables to load and the roles they get."""
 
     parts: tuple[Part, ...]
     kernels: bool
@@ -37,6 +37,7 @@ class Plan:
 
     @property
     def wanted(self) -> list[Variable]:
+        """The variables to load, each once."""
         sources = {part.source.name: part.source for part in self.parts}
         others = (self.labels, self.index, self.names)
         return list({**sources, **{v.name: v for v in others if v is not None}}.values())
@@ -45,7 +46,7 @@ class Plan:
 def make_plan(
     variables: Sequence[Variable], request: Request, usual_axis: int, limits: Limits
 ) -> Plan:
-    """Decide what `read` does with these variables; nothing is loaded for it."""
+    """Decide what `read` does with these variables, without loading them."""
     labels = choose_labels(variables, request.labels)
     index = choose_index(variables, request.index)
     samples = labels.entries if labels is not None else None
@@ -53,7 +54,7 @@ def make_plan(
     sources = choose_views(variables if request.views else others, request, samples)
     parts = tuple(part for source in sources for part in _parts(source, usual_axis))
     if not parts:
-        raise FileFormatError("no views found: what was chosen is empty")
+        raise FileFormatError("no views found: the chosen variables are empty")
     kernels, why_kernels = _kernels(parts, request.kernels)
     transpose, why_transpose = _transpose(parts, kernels, request.transpose, labels)
     _check_size(parts, transpose, limits)
@@ -70,14 +71,14 @@ def make_plan(
         *(f"Ignored {v.name}: {_why_ignored(v, count)}." for v in ignored),
     )
     plan = Plan(parts, kernels, transpose, labels, index, names, tuple(filter(None, notes)), roles)
-    limits.allow("bytes", sum(v.room for v in plan.wanted), "what is to be read")
+    limits.allow("bytes", sum(v.room for v in plan.wanted), "the data to be read")
     return plan
 
 
 def orientation(
     shapes: Sequence[tuple[int, int]], samples: int | None, labels: str
 ) -> tuple[bool, str]:
-    """Whether samples are columns, and why: by the number of labels, else by what is shared.
+    """Return whether samples are columns, and why: by the number of labels, else by equal sizes.
 
     >>> orientation([(512, 400), (59, 400)], None, "y")
     (True, 'the views share their number of columns, 400, and not that of rows')
@@ -129,15 +130,15 @@ def _check_size(parts: Sequence[Part], transpose: bool, limits: Limits) -> None:
 
 
 def _kernels(parts: Sequence[Part], forced: bool | None) -> tuple[bool, str]:
-    """Kernels are square, and either stacked or named so; squareness alone says nothing."""
+    """Return whether the views are kernels: square, and either stacked or named like kernels."""
     square = len({size for part in parts for size in part.shape}) == 1
     if forced is not None:
         if forced and not square:
             shapes = _sizes([part.shape for part in parts])
             raise InputError(f"kernels=True needs square matrices of one size, got {shapes}")
         return forced, f"Read as {'kernels' if forced else 'features'}, as asked."
-    told = all(part.source.is_square_stack or is_kernel_name(part.source.name) for part in parts)
-    if square and told:
+    named = all(part.source.is_square_stack or is_kernel_name(part.source.name) for part in parts)
+    if square and named:
         size = parts[0].shape[0]
         return True, f"Read as kernels: square ({size}x{size}), and stacked or named like kernels."
     hint = "; all are square, so pass kernels=True if they are kernels" if square else ""
@@ -160,7 +161,7 @@ def _sizes(shapes: Sequence[tuple[int, int]]) -> str:
 
 
 def _names_of_views(variables: Sequence[Variable], parts: Sequence[Part]) -> Variable | None:
-    """A cell of texts, one for each view, whose own name says that it names views."""
+    """Return a cell with one text per view whose name suggests that it names views."""
     for variable in variables:
         word = plain(variable.name)
         if (
@@ -223,4 +224,4 @@ def _why_ignored(variable: Variable, samples: int) -> str:
         return f"not needed; {choose('views')}"
     if variable.entries is not None:
         return f"{variable.entries} values, where there are {samples} samples"
-    return f"a {variable.kind}, which holds no plain numbers"
+    return f"a {variable.kind}, which holds no real numbers"

@@ -1,4 +1,4 @@
-"""`read` and `inspect`: one file with many variables, or tables with one view each."""
+"""Read views from files: one file with many variables, or one table per view."""
 
 from __future__ import annotations
 
@@ -6,22 +6,26 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
-from . import delimited, h5mu, mat, npz, parquet
 from ._guards.limits import DEFAULT_LIMITS, Limits, as_path, check_regular, naming
 from .assemble import as_labels, assemble
 from .choose import Name, Request, choose_labels
+from .manifest import NAME as MANIFEST
+from .manifest import is_output_folder, is_result, refuse_result
 from .plan import make_plan
 from .tables import Classes, Table, combine
 from .variables import Variable, is_label_name, listed
 
-ARCHIVES: dict[str, Any] = {".mat": mat, ".npz": npz}  # many variables in one file
-OMICS: dict[str, Any] = {".h5mu": h5mu, ".h5ad": h5mu}  # matrices with the names of their samples
-TABLES: dict[str, Any] = {".csv": delimited, ".tsv": delimited, ".parquet": parquet}
+# The module that reads each kind of file. It is imported on first use.
+ARCHIVES = {".mat": "mat", ".npz": "npz"}  # many variables in one file
+OMICS = {".h5mu": "h5mu", ".h5ad": "h5mu"}  # matrices with sample names
+TABLES = {".csv": "delimited", ".tsv": "delimited", ".parquet": "parquet"}  # one table
+READERS = ARCHIVES | OMICS | TABLES
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -35,15 +39,17 @@ def read(
     kernels: bool | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> MultiView:
-    """Views from a .mat, .npz, .h5mu, .h5ad, .csv, .tsv or .parquet file, a folder or a list.
+    """Read views from a .mat, .npz, .h5mu, .h5ad, .csv, .tsv or .parquet file, or several files.
 
-    What is not said is decided from names and shapes; the result's ``notes`` tell how.
+    Parameters left at None are decided from names and shapes. The ``notes`` of the result state
+    every decision.
 
     Parameters
     ----------
     path : path or list of paths
-        In a folder or list every file is a view, named after the file; rows follow the sample
-        names where the files have them, and samples that only some files have are kept.
+        A file, a folder, or a list of files. In a folder or list every file is a view, named
+        after the file. Rows are aligned by sample names where the files have them. Samples that
+        are missing from some files are kept.
     views : str or list of str, optional
         Variables (or files) to use, in this order.
     labels : str or False, optional
@@ -56,6 +62,10 @@ def read(
         Whether the views are kernel matrices.
     limits : Limits
         What a file may claim before it is refused.
+
+    Returns
+    -------
+    views : MultiView
 
     Examples
     --------
@@ -80,14 +90,26 @@ def read(
 
 
 def inspect(path: Paths, *, limits: Limits = DEFAULT_LIMITS) -> list[Variable]:
-    """What a file or folder holds, and the role `read` would give to each part.
+    """List what a file or folder holds, with the role that `read` would give to each part.
 
-    Headers are read, not arrays; only cells in .mat files are unpacked, and lines of text counted.
+    Only headers are read, except that cells in .mat files are decompressed and the lines of text
+    tables are counted.
+
+    Parameters
+    ----------
+    path : path or list of paths
+        As in `read`.
+    limits : Limits
+        What a file may claim before it is refused.
+
+    Returns
+    -------
+    variables : list of Variable
     """
     file = _archive(path)
     if file is not None:
         with naming(file):
-            return _with_roles(_reader(file), file, limits)
+            return _with_roles(file, limits)
     views, classes, _ = _sorted_out(path, Request(), limits)
     pairs = [(view, "views") for view in views] + [(table, "labels") for table in classes]
     return [_described(table, role, limits) for table, role in pairs]
@@ -105,35 +127,47 @@ def _check(request: Request) -> None:
 
 
 def _archive(path: Paths) -> Path | None:
-    """The path, when it is a single file with many variables."""
+    """Return the path if it is a single file with many variables."""
     if not isinstance(path, str | os.PathLike):
         return None
     file = as_path(path)
     with naming(file):
-        return file if not file.is_dir() and _reader(file) not in TABLES.values() else None
+        if file.is_dir():
+            return None
+        _check_readable(file)
+        return None if _kind(file) in TABLES else file
+
+
+def _kind(file: Path) -> str:
+    return file.suffix.lower()
+
+
+def _check_readable(file: Path) -> None:
+    check_regular(file)
+    refuse_result(file)
+    if _kind(file) not in READERS:
+        raise FileFormatError(f"unknown extension {_kind(file)!r}; known are {', '.join(READERS)}")
 
 
 def _reader(file: Path) -> Any:
-    """The module that reads this kind of file, once it is known to be a file."""
-    readers = {**ARCHIVES, **OMICS, **TABLES}
-    kind = file.suffix.lower()
-    check_regular(file)
-    if kind not in readers:
-        raise FileFormatError(f"unknown extension {kind!r}; known are {', '.join(readers)}")
-    return readers[kind]
+    """Import the module that reads this kind of file."""
+    _check_readable(file)
+    return import_module(f".{READERS[_kind(file)]}", __package__)
 
 
 def _read_archive(file: Path, request: Request, limits: Limits) -> MultiView:
     reader = _reader(file)
-    if reader is h5mu:
-        return h5mu.read_views(file, request, limits)
+    if _kind(file) in OMICS:
+        found: MultiView = reader.read_views(file, request, limits)
+        return found
     plan = make_plan(reader.variables(file, limits), request, reader.STACK_AXIS, limits)
     return assemble(plan, reader.load(file, plan.wanted, limits))
 
 
-def _with_roles(reader: Any, file: Path, limits: Limits) -> list[Variable]:
+def _with_roles(file: Path, limits: Limits) -> list[Variable]:
+    reader = _reader(file)
     variables = reader.variables(file, limits)
-    if reader is h5mu:
+    if _kind(file) in OMICS:
         return list(variables)
     try:
         roles = make_plan(variables, Request(), reader.STACK_AXIS, limits).roles
@@ -143,18 +177,18 @@ def _with_roles(reader: Any, file: Path, limits: Limits) -> list[Variable]:
 
 
 def _described(file: Path, role: str, limits: Limits) -> Variable:
-    """A file that is one view, or labels, among others."""
+    """Describe a file that is one view, or the labels, among several files."""
     with naming(file):
         reader = _reader(file)
-        if reader in TABLES.values():
+        if _kind(file) in TABLES:
             return replace(reader.describe(file, limits, role == "labels"), role=role)
-        parts = [v for v in _with_roles(reader, file, limits) if v.role == role]
+        parts = [v for v in _with_roles(file, limits) if v.role == role]
         return replace(parts[0], name=file.stem) if parts else Variable(file.stem, "archive", ())
 
 
 def _read_tables(path: Paths, request: Request, limits: Limits) -> MultiView:
     files, classes, notes = _sorted_out(path, request, limits)
-    # classes from their own file leave no need for a column or variable that holds them
+    # with a file of labels, no column or variable is needed for them
     inner = replace(request, labels=False) if classes else request
     tables = [_read_table(file, inner, limits) for file in files]
     if isinstance(inner.labels, str) and all(table.labels is None for table in tables):
@@ -168,8 +202,9 @@ def _read_tables(path: Paths, request: Request, limits: Limits) -> MultiView:
 def _read_table(file: Path, request: Request, limits: Limits) -> Table:
     with naming(file):
         reader = _reader(file)
-        if reader in TABLES.values():
-            return reader.read_table(file, request, limits)
+        if _kind(file) in TABLES:
+            table: Table = reader.read_table(file, request, limits)
+            return table
         alone = Request(labels=request.labels, transpose=request.transpose, kernels=False)
         views = _read_archive(file, alone, limits)
         if views.n_views > 1:
@@ -185,8 +220,9 @@ def _read_table(file: Path, request: Request, limits: Limits) -> Table:
 def _read_classes(file: Path, request: Request, limits: Limits) -> Classes:
     with naming(file):
         reader = _reader(file)
-        if reader in TABLES.values():
-            return reader.read_classes(file, request, limits)
+        if _kind(file) in TABLES:
+            found: Classes = reader.read_classes(file, request, limits)
+            return found
         variables = reader.variables(file, limits)
         vectors = [v for v in variables if (v.entries or 0) > 1]
         variable = choose_labels(variables, None) or (vectors[0] if len(vectors) == 1 else None)
@@ -200,7 +236,7 @@ def _read_classes(file: Path, request: Request, limits: Limits) -> Classes:
 def _sorted_out(
     path: Paths, request: Request, limits: Limits
 ) -> tuple[list[Path], list[Path], list[str]]:
-    """Files that are views, files that are labels, and notes about the others."""
+    """Return the files that are views, the files that are labels, and notes on the others."""
     if isinstance(path, str | os.PathLike):
         folder = as_path(path)
         files, notes = _tables_in(folder) if folder.is_dir() else ([folder], [])
@@ -236,16 +272,23 @@ def _file_named(files: Sequence[Path], name: str) -> Path:
 def _tables_in(folder: Path) -> tuple[list[Path], list[str]]:
     with naming(folder):
         there = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-        files = [entry for entry in there if entry.suffix.lower() in TABLES]
+        results = [entry for entry in there if is_result(entry) or is_output_folder(entry)]
+        files = [e for e in there if e.suffix.lower() in TABLES and e not in results]
         if not files:
             known = ", ".join(TABLES)
-            raise FileFormatError(f"a folder should hold one table per view ({known}): none here")
-    others = sorted(entry.name for entry in there if entry not in files)
-    notes = [f"Ignored {', '.join(others[:20])} in the folder."] if others else []
+            found = f"only results of mkclust, listed in {MANIFEST}" if results else "none here"
+            raise FileFormatError(f"a folder should hold one table per view ({known}): {found}")
+    notes = _ignored([e for e in there if e not in files and e not in results], "in the folder")
+    notes += _ignored(results, "in the folder, which are results of mkclust")
     return sorted(files, key=_natural), notes
 
 
+def _ignored(entries: Sequence[Path], where: str) -> list[str]:
+    names = sorted(entry.name for entry in entries)
+    return [f"Ignored {', '.join(names[:20])} {where}."] if names else []
+
+
 def _natural(file: Path) -> list[Any]:
-    """So that view2 comes before view10."""
+    """Sort key that puts view2 before view10."""
     parts = re.split(r"(\d{1,18})", file.name.lower())
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

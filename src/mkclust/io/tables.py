@@ -1,4 +1,4 @@
-"""Tables, one per view: which columns name the samples or the classes, and rows brought in line."""
+"""Combine one table per view: find name and class columns, and align rows by sample names."""
 
 from __future__ import annotations
 
@@ -18,14 +18,27 @@ from .choose import Name, Request
 from .plan import orientation
 from .variables import is_index_name, is_kernel_name, is_label_name, plain
 
-SHOWN = 5  # how many sample names an error spells out
+SHOWN = 5  # number of sample names that an error lists
 
 
 @dataclass(frozen=True)
 class Table:
-    """One file: numbers (n, f), the columns' names, and what was set aside from the columns.
+    """One file as a view.
 
-    `held` says which of the samples are its own, once it is in line with others; None for all.
+    Attributes
+    ----------
+    path : Path
+    values : (n, f) array or sparse matrix
+    columns : tuple of str, optional
+        Names of the f columns.
+    index : tuple of str, optional
+        Names of the n samples.
+    labels : (n,) array, optional
+    notes : tuple of str
+    oriented : bool
+        Whether it is known that rows are samples.
+    held : (n,) bool array, optional
+        After alignment: the samples that the file has; None for all.
     """
 
     path: Path
@@ -39,20 +52,21 @@ class Table:
 
     @property
     def name(self) -> str:
+        """Name of the view: that of the file."""
         return self.path.stem
 
     def turned(self) -> Table:
-        """The same with samples as rows, when the file has them as columns."""
+        """Return the transposed table, unless it is known that rows are samples."""
         if self.oriented:
             return self
         if self.columns is not None and len({*self.columns}) < len(self.columns):
             raise FileFormatError(
-                f"{self.path} has several columns of one name, so no sample names"
+                f"{self.path}: several columns have the same name, so they cannot name samples"
             )
         return replace(self, values=self.values.T, columns=self.index, index=self.columns)
 
     def placed(self, samples: tuple[str, ...], rows: np.ndarray, kernels: bool) -> Table:
-        """The same for these samples: `rows` has the row of each, -1 for one it lacks."""
+        """Return the table for these samples; `rows` has the row of each, -1 if there is none."""
         return replace(
             self,
             values=placed(self.values, rows, kernels),
@@ -64,7 +78,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Classes:
-    """A file of labels, with the samples they belong to where it names them."""
+    """A file of labels, and the sample names if it has them."""
 
     path: Path
     labels: np.ndarray
@@ -74,7 +88,7 @@ class Classes:
 def special_columns(
     columns: Sequence[str], has_header: bool, first_is_text: bool, request: Request
 ) -> tuple[int | None, int | None]:
-    """Positions of the columns with the sample names and with the classes.
+    """Return the positions of the columns with the sample names and with the classes.
 
     >>> special_columns(["id", "height", "class"], True, False, Request())
     (0, 2)
@@ -83,7 +97,7 @@ def special_columns(
     if isinstance(request.labels, str):
         labels = _position(columns, request.labels) if request.labels in columns else None
     else:
-        # one letter is too little to take a column for classes: x, y, z are coordinates
+        # a single letter does not identify classes: x, y, z are coordinates
         like = [name for name in columns if is_label_name(name) and len(plain(name)) > 1]
         if len(like) > 1:
             raise FileFormatError(
@@ -102,7 +116,7 @@ def special_columns(
 def class_columns(
     columns: Sequence[str], has_header: bool, first_is_text: bool, index: Name
 ) -> tuple[int | None, int]:
-    """The same in a file of labels, where what does not name the samples is the classes.
+    """Return the same positions for a file of labels, where the other column has the classes.
 
     >>> class_columns(["sample", "species"], True, True, None)
     (0, 1)
@@ -116,8 +130,8 @@ def class_columns(
         names = rest.pop()
     if rest or labels is None:
         raise FileFormatError(
-            f"it should have one column of labels, and at most one of sample names beside it, but "
-            f"has {len(columns)} columns"
+            f"it should have one column of labels, and at most one of sample names, but has "
+            f"{len(columns)} columns"
         )
     return names, labels
 
@@ -136,7 +150,7 @@ def view_table(
     index: Sequence[str] | None,
     labels: np.ndarray | None,
 ) -> Table:
-    """A view, with notes on the columns that are not part of it."""
+    """Build the table of a view, with notes on the columns that are not part of it."""
     notes = [f"View {path.stem} has the {values.shape[1]} columns of {path.name}."]
     for position, what in zip(special, ("names the samples", "holds the labels"), strict=True):
         if position is not None:
@@ -148,6 +162,7 @@ def view_table(
 
 
 def check_unique(index: Sequence[str], column: str) -> None:
+    """Refuse sample names that occur more than once."""
     seen: set[str] = set()
     for name in index:
         if name in seen:
@@ -161,7 +176,10 @@ def check_unique(index: Sequence[str], column: str) -> None:
 def combine(
     tables: Sequence[Table], classes: Classes | None, request: Request, more_notes: Sequence[str]
 ) -> MultiView:
-    """Views from tables with their rows in line; `classes` is the file with the labels, if any."""
+    """Build views from tables, aligned by sample names.
+
+    `classes` is the file with the labels, if there is one.
+    """
     notes = [note for table in tables for note in table.notes]
     kernels = _are_kernels(tables, request.kernels, notes)
     if not kernels and _samples_are_columns(tables, classes, request.transpose, notes):
@@ -184,7 +202,7 @@ def combine(
 
 
 def _check_whole(table: Table) -> None:
-    """Refuse rows with some of their numbers: here the columns have names, later they have not."""
+    """Refuse partly missing rows here, where the message can name sample and column."""
     values = table.values
     if sp.issparse(values) or values.dtype.kind != "f" or np.isfinite(values).all():
         return
@@ -213,7 +231,7 @@ def _are_kernels(tables: Sequence[Table], forced: bool | None, notes: list[str])
 def _samples_are_columns(
     tables: Sequence[Table], classes: Classes | None, forced: bool | None, notes: list[str]
 ) -> bool:
-    """As asked, or else by names, or else by the number of labels; tables rarely need it."""
+    """Decide by request, else by sample names, else by the number of labels."""
     if forced is not None:
         notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
         return forced
@@ -230,7 +248,7 @@ def _samples_are_columns(
 
 
 def _headed(tables: Sequence[Table], samples: Sequence[str]) -> bool:
-    """Whether every header names these samples, and no row does."""
+    """Return whether every header names these samples, and no row does."""
     return all(
         {*samples} == {*(table.columns or ())} and not {*samples} & {*(table.index or ())}
         for table in tables
@@ -238,7 +256,7 @@ def _headed(tables: Sequence[Table], samples: Sequence[str]) -> bool:
 
 
 def _in_line(tables: Sequence[Table], kernels: bool, notes: list[str]) -> list[Table]:
-    """Every table with the samples of the first one that names them, then those of the others."""
+    """Align all tables: the samples of the first named one in its order, then those of others."""
     first = next((table for table in tables if table.index is not None), None)
     other = next((t for t in tables if first and t.index not in (None, first.index)), None)
     if first is None or other is None:
@@ -246,8 +264,8 @@ def _in_line(tables: Sequence[Table], kernels: bool, notes: list[str]) -> list[T
     unnamed = [table.path.name for table in tables if table.index is None]
     if unnamed:
         raise FileFormatError(
-            f"{other.path} has other samples, or another order of them, than {first.path}, and "
-            f"{unnamed[0]} has no sample names to follow; name the samples in every file, or in "
+            f"{other.path} and {first.path} differ in their samples or the order of them, and "
+            f"{unnamed[0]} has no sample names to align by; name the samples in every file, or in "
             "none"
         )
     _check_linked(tables)
@@ -271,19 +289,19 @@ def _with_samples(
 
 
 def _check_linked(tables: Sequence[Table]) -> None:
-    """Names that no other file has are more likely columns, or written differently."""
+    """Refuse a table without a sample in common with others: its names are probably wrong."""
     for table in tables:
         others = {name for other in tables if other is not table for name in other.index or ()}
         if others.isdisjoint(table.index or ()):
             raise FileFormatError(
-                f"{table.path} has no sample in common with any other file, its first is "
-                f"{(table.index or ('',))[0]!r}; are the names written alike? pass transpose=True "
-                "if the headers name the samples"
+                f"{table.path} has no sample in common with any other file; its first is "
+                f"{(table.index or ('',))[0]!r}; check that the names are spelled alike, or pass "
+                "transpose=True if the headers name the samples"
             )
 
 
 def _order(index: Sequence[str], table: Table | Classes) -> np.ndarray:
-    """Rows of the table that hold the named samples."""
+    """Return the rows of the table that hold the named samples."""
     _check_present(index, table)
     position = {name: row for row, name in enumerate(table.index or ())}
     return np.array([position[name] for name in index], dtype=np.intp)
@@ -319,7 +337,7 @@ def _classes(
 
 
 def _merged_labels(tables: Sequence[Table]) -> np.ndarray:
-    """The labels that tables have as a column: equal where samples are in several of them."""
+    """Merge label columns, which must agree on samples that several tables have."""
     first = tables[0]
     labels = np.asarray(first.labels)
     known = np.ones(len(labels), dtype=bool) if first.held is None else first.held
@@ -335,6 +353,6 @@ def _merged_labels(tables: Sequence[Table]) -> np.ndarray:
     if not known.all():
         sample = (first.index or ())[int(np.flatnonzero(~known)[0])]
         raise FileFormatError(
-            f"no file has the label of sample {sample!r}; pass labels=False to do without"
+            f"no file has the label of sample {sample!r}; pass labels=False for none"
         )
     return labels

@@ -1,4 +1,4 @@
-"""A variable of a file as its header describes it, and the names this field gives to things."""
+"""Describe a variable of a file by its header, and recognize common names of variables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-# Compared without case, blanks and punctuation, in order of preference.
+# Compared without case, spaces and punctuation, in order of preference.
 LABEL_NAMES = (
     "y", "gt", "gnd", "truth", "truelabel", "truelabels", "label", "labels", "groundtruth",
     "ytrue", "trueclass", "class", "classes", "classlabel", "classlabels", "target",
@@ -29,17 +29,22 @@ INDEX_NAMES = (
 
 @dataclass(frozen=True)
 class Variable:
-    """One variable of a file, as far as its header tells.
+    """One variable of a file, as its header describes it.
 
     Attributes
     ----------
-    name, kind, shape, dtype, bytes
-        `kind` is matrix, sparse, stack, cell, text, table, or what cannot be used: complex,
-        struct, object, function handle.
+    name : str
+    kind : str
+        matrix, sparse, stack, cell, text or table; or, not usable: complex, struct, object,
+        function handle.
+    shape : tuple of int
+    dtype : str
+    bytes : int
+        Memory to load it.
     role : str
-        What `read` would use it for; filled in by `inspect`.
+        What `read` would use it for; set by `inspect`.
     items : tuple of Variable
-        What a cell holds.
+        The contents of a cell.
     """
 
     name: str
@@ -52,14 +57,17 @@ class Variable:
 
     @property
     def is_matrix(self) -> bool:
+        """Whether it is a nonempty real matrix, dense or sparse."""
         return self.kind in ("matrix", "sparse") and len(self.shape) == 2 and min(self.shape) > 0
 
     @property
     def is_square_stack(self) -> bool:
+        """Whether it is a nonempty stack of square matrices."""
         return self.kind == "stack" and min(self.shape) > 0 and stack_axis(self, 2) is not None
 
     @property
     def holds_matrices(self) -> bool:
+        """Whether it is a cell of matrices, at least one with more than one entry."""
         return (
             self.kind == "cell"
             and all(item.is_matrix for item in self.items)
@@ -68,7 +76,7 @@ class Variable:
 
     @property
     def entries(self) -> int | None:
-        """How many labels this would give: a vector's length; None when it is no vector."""
+        """Number of labels it would give: the length of a vector; None if it is no vector."""
         if self.kind == "text":
             return self.shape[0] if self.shape else 1
         if self.kind == "matrix" and sum(size != 1 for size in self.shape) <= 1:
@@ -77,13 +85,13 @@ class Variable:
             counts = [item.entries if item.kind == "matrix" else None for item in self.items]
             if all(item.kind == "text" for item in self.items) or set(counts) == {1}:
                 return len(self.items)
-            if None not in counts:  # one label vector per view; that they agree is checked later
+            if None not in counts:  # one label vector per view; as_labels checks that they agree
                 return counts[0]
         return None
 
     @property
     def room(self) -> int:
-        """Bytes to have it loaded: texts become an array, each as wide as the longest."""
+        """Bytes to load it; an array of texts makes each as wide as the longest."""
         if self.kind == "cell" and any(item.kind == "text" for item in self.items):
             return len(self.items) * max(item.bytes for item in self.items)
         return self.bytes
@@ -94,7 +102,7 @@ class Variable:
 
 
 def stack_axis(variable: Variable, usual: int) -> int | None:
-    """The axis along which square matrices are stacked; `usual` when both ends would do.
+    """Return the axis along which square matrices are stacked; `usual` if both ends fit.
 
     >>> stack_axis(Variable("KH", "stack", (60, 60, 4)), 0)
     2
@@ -107,7 +115,8 @@ def stack_axis(variable: Variable, usual: int) -> int | None:
 
 
 def plain(name: str) -> str:
-    """
+    """Return a name in lower case without punctuation and spaces.
+
     >>> plain("True_Label")
     'truelabel'
     """
@@ -115,17 +124,19 @@ def plain(name: str) -> str:
 
 
 def rank(name: str, names: Sequence[str]) -> int:
-    """Position of a name in a list of preferences; after its end when it is not there."""
+    """Return the position of a name in a list of preferences, or the length of the list."""
     word = plain(name)
     return names.index(word) if word in names else len(names)
 
 
 def is_label_name(name: str) -> bool:
+    """Return whether a variable of this name usually holds labels."""
     return plain(name) in LABEL_NAMES
 
 
 def is_kernel_name(name: str) -> bool:
-    """
+    """Return whether a variable of this name usually holds kernels.
+
     >>> [is_kernel_name(name) for name in ("KH", "K1", "kernel_rbf", "Kraw", "X1")]
     [True, True, True, True, False]
     """
@@ -134,9 +145,11 @@ def is_kernel_name(name: str) -> bool:
 
 
 def is_index_name(name: str) -> bool:
+    """Return whether a column of this name usually holds sample names."""
     return not name.strip() or plain(name) in INDEX_NAMES
 
 
 def listed(variables: Sequence[Variable], most: int = 20) -> str:
+    """List variables for a message, `most` of them at most."""
     shown = ", ".join(str(variable) for variable in variables[:most])
     return f"{shown} and {len(variables) - most} more" if len(variables) > most else shown

@@ -1,0 +1,53 @@
+"""Turn a view into a kernel matrix, into kernel rows of new samples, or into explicit features.
+
+Modules:
+
+- `functions`: one class per kernel function (`GaussianKernel`, `LinearKernel`, ...) with
+  ``matrix(view)`` and ``rows(fitted)``, and the registry `KERNELS` of all kernels by name.
+- `neighbor_graphs`: the graph kernels ``"knn"`` and ``"self-tuning"`` of that registry, with
+  ``matrix(view)`` and ``weights(fitted)``.
+- `bank`: `KernelRecipe` describes how a view becomes a centered and normalized kernel;
+  `KernelBank` builds the kernels of all views with it, one at a time.
+- `given`: checks of a kernel that is given or returned by a user's function.
+- `features`: explicit features Z with $K \\approx ZZ^T$ for data whose n x n kernels are too large;
+  `EXPLICIT` names the kernels that have them.
+- `approximation`: the rule that decides when kernels are approximated, and its settings.
+
+Centering and normalizing a kernel is in `mkclust.linalg.centering`.
+"""
+
+from .approximation import Approximation, fits_in_memory
+from .bank import KernelBank, KernelRecipe
+from .features import EXPLICIT, Features, feature_map
+from .functions import (
+    FUNCTION_KERNELS,
+    KERNELS,
+    CosineKernel,
+    GaussianKernel,
+    LinearKernel,
+    PolynomialKernel,
+    RBFKernel,
+    UserKernel,
+)
+from .neighbor_graphs import GRAPH_KERNELS, KNNKernel, SelfTuningKernel
+
+__all__ = [
+    "EXPLICIT",
+    "FUNCTION_KERNELS",
+    "GRAPH_KERNELS",
+    "KERNELS",
+    "Approximation",
+    "CosineKernel",
+    "Features",
+    "GaussianKernel",
+    "KNNKernel",
+    "KernelBank",
+    "KernelRecipe",
+    "LinearKernel",
+    "PolynomialKernel",
+    "RBFKernel",
+    "SelfTuningKernel",
+    "UserKernel",
+    "feature_map",
+    "fits_in_memory",
+]

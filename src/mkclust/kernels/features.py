@@ -1,8 +1,10 @@
-r"""One view to explicit features: $K \approx ZZ^T$ with Z of n x r, never n x n.
+r"""Map a view to explicit features Z (n, r) with $ZZ^T \approx K$, without an n x n matrix.
 
-Linear and cosine kernels are their own columns. For the others, Nyström on r landmark rows L:
-$Z = \kappa(X, L)\,\kappa(L, L)^{-1/2}$, exact when every row is a landmark; or random Fourier
-features for the Gaussian ones. Centring is then a mean taken off, normalising a scale per row.
+The features of a linear kernel are the columns of the view, and those of a cosine kernel are the
+columns of its rows scaled to unit length. The other kernels use the Nyström method with r landmark
+rows L, $Z = \kappa(X, L)\,\kappa(L, L)^{-1/2}$, which is exact when every row is a landmark. The
+Gaussian kernels can use random Fourier features instead. To center the kernel, the mean of the
+features is subtracted. To normalize it, each row is scaled to unit length.
 """
 
 from __future__ import annotations
@@ -15,17 +17,29 @@ import numpy as np
 import scipy.linalg
 
 from ..exceptions import InputError
+from ..io.archive import storable
 from ..linalg.centering import JITTER
+from .functions import PolynomialKernel, RBFKernel
 
-COMPONENTS = 300  # landmarks per view, unless said otherwise
-DOUBLE_UP_TO = 20_000  # rows; beyond it features are single precision, sums double
-KEPT_DIRECTIONS = {8: 1e-12, 4: 1e-6}  # by bytes per number; smaller eigenvalues are rounding
+COMPONENTS = 300  # default number of landmarks per view
+DOUBLE_UP_TO = 20_000  # rows; beyond it features are in single and sums in double precision
+SMALLEST = {8: 1e-12, 4: 1e-6}  # relative eigenvalues kept, by bytes per number
 EXPLICIT = ("gaussian", "rbf", "linear", "cosine", "polynomial", "knn")
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Columns of one view over all rows: mean, variance, range, and the longest row squared."""
+    """Statistics of one view over all its rows.
+
+    Attributes
+    ----------
+    mean, variance : array of shape (f,)
+        Mean and variance of each column.
+    varies : bool array of shape (f,)
+        Which columns take more than one value.
+    longest : float
+        Largest squared length of a row.
+    """
 
     mean: np.ndarray
     variance: np.ndarray
@@ -34,23 +48,32 @@ class Moments:
 
 
 class FeatureMap(Protocol):
-    """Rows x to features z = raw(x) R; `largest` bounds the kernel's diagonal."""
+    """A map from rows x to features z = raw(x) R."""
 
     @property
-    def whitening(self) -> np.ndarray | None: ...
+    def whitening(self) -> np.ndarray | None:
+        """The matrix R (width, r); None for the identity."""
+        ...
 
     @property
-    def largest(self) -> float: ...
+    def largest(self) -> float:
+        """An upper bound of the kernel's diagonal."""
+        ...
 
     @property
-    def width(self) -> int: ...
+    def width(self) -> int:
+        """Number of columns of ``raw(X)``."""
+        ...
 
-    def raw(self, X: np.ndarray) -> np.ndarray: ...
+    def raw(self, X: np.ndarray) -> np.ndarray:
+        """Return the features of rows (b, f) before whitening, (b, width)."""
+        ...
 
 
+@storable
 @dataclass(frozen=True)
 class Columns:
-    """Linear kernel: the columns; cosine: the same with rows of unit length."""
+    """Features of the linear kernel, or of the cosine kernel where `unit` is true: the columns."""
 
     width: int
     largest: float
@@ -61,9 +84,13 @@ class Columns:
         return _unit(X) if self.unit else X
 
 
+@storable
 @dataclass(frozen=True)
 class Nystroem:
-    r"""$Z = \kappa(X, L)\,\kappa(L, L)^{-1/2}$; the similarity in front, `whitening` behind."""
+    r"""Nyström features: $Z = \kappa(X, L)\,\kappa(L, L)^{-1/2}$.
+
+    `similarity` computes $\kappa(X, L)$, and `whitening` is $\kappa(L, L)^{-1/2}$.
+    """
 
     similarity: Any
     whitening: np.ndarray
@@ -77,11 +104,16 @@ class Nystroem:
         return np.asarray(self.similarity(X))
 
 
+@storable
 @dataclass(frozen=True)
 class Fourier:
-    r"""$z = r^{-1/2}[\cos x\Omega, \sin x\Omega]$, $\Omega_{ij} \sim N(0, 2\gamma)$; 2r features.
+    r"""Random Fourier features: $z = r^{-1/2}[\cos x\Omega, \sin x\Omega]$, 2r of them.
 
-    References: A. Rahimi, B. Recht, Random Features for Large-Scale Kernel Machines, NIPS 2007.
+    The entries of $\Omega$ (f, r) are drawn from $N(0, 2\gamma)$.
+
+    References
+    ----------
+    A. Rahimi, B. Recht, Random Features for Large-Scale Kernel Machines, NIPS 2007.
     """
 
     shift: np.ndarray
@@ -98,9 +130,14 @@ class Fourier:
         return np.hstack([np.cos(phase), np.sin(phase)]) / np.sqrt(np.float32(phase.shape[1]))
 
 
+@storable
 @dataclass(frozen=True)
 class Gaussian:
-    r"""$\exp(-\gamma|x-l|^2)$ to all landmarks by one product of rows lengthened by two columns."""
+    r"""Similarities $\exp(-\gamma|x-l|^2)$ of rows x to all landmarks l.
+
+    Two more columns turn the exponent into one matrix product. `lengthened` (f + 2, r) holds the
+    landmarks with those columns.
+    """
 
     shift: np.ndarray
     scale: np.ndarray
@@ -116,9 +153,13 @@ class Gaussian:
         return np.exp(exponent, out=exponent)
 
 
+@storable
 @dataclass(frozen=True)
 class Product:
-    r"""$(\gamma\,x^Tl + c_0)^{degree}$, rows scaled to unit length first where `unit`."""
+    r"""Similarities $(\gamma\,x^Tl + c_0)^{degree}$ of rows x to all landmarks l (r, f).
+
+    The rows are scaled to unit length first where `unit` is true.
+    """
 
     landmarks: np.ndarray
     gamma: float = 1.0
@@ -133,7 +174,7 @@ class Product:
 
 
 def precision(n_samples: int) -> Any:
-    """float64 up to `DOUBLE_UP_TO` rows, float32 beyond; sums over rows are always double."""
+    """Return float64 for up to `DOUBLE_UP_TO` rows and float32 beyond."""
     return np.float64 if n_samples <= DOUBLE_UP_TO else np.float32
 
 
@@ -146,36 +187,39 @@ def feature_map(
     dtype: Any,
     random: np.random.Generator,
 ) -> FeatureMap:
-    """The map of one view. `landmarks` (r, f) are rows of it; for Fourier, r counts only.
+    """Return the feature map of one view.
 
+    Parameters
+    ----------
+    kernel : str
+        A name in `EXPLICIT`, with its parameters `params`.
+    moments : Moments
+        Statistics of the view.
+    landmarks : array of shape (r, f)
+        Rows of the view. Fourier features use only their number.
+    method : {"nystroem", "fourier"}
+        How the features of a Gaussian kernel are made, in the precision of `dtype`.
+    random : numpy.random.Generator
+        Source of the Fourier frequencies.
+
+    Examples
+    --------
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> moments = Moments(X.mean(0), X.var(0), np.ones(3, bool), 9.0)
     >>> found = feature_map("gaussian", {}, moments, X, "nystroem", np.float64, None)
     >>> Z = found.raw(X) @ found.whitening
-    >>> from mkclust.kernels.bank import gaussian
-    >>> bool(np.allclose(Z @ Z.T, gaussian(X)))
+    >>> from mkclust.kernels import GaussianKernel
+    >>> bool(np.allclose(Z @ Z.T, GaussianKernel().matrix(X)))
     True
     """
     if not moments.varies.any():
         raise InputError("it is constant: all its samples are the same")
-    if kernel == "knn":  # eigenvectors of its graph, which are features already
+    if kernel == "knn":  # its landmarks are eigenvectors of the graph, already features
         return Columns(landmarks.shape[1], moments.longest, unit=False)
     if kernel in ("linear", "cosine"):
-        unit = kernel == "cosine"
-        largest = 1.0 if unit else moments.longest
-        if landmarks.shape[1] <= max(len(landmarks), COMPONENTS):
-            return Columns(landmarks.shape[1], largest, unit)
-        rows = _unit(landmarks) if unit else landmarks
-        return _nystroem(Product(rows.astype(dtype), unit=unit), landmarks, largest, dtype)
+        return _product_map(kernel == "cosine", moments, landmarks, dtype)
     if kernel == "polynomial":
-        gamma = params.get("gamma") or 1 / landmarks.shape[1]
-        coef0, degree = params.get("coef0", 1.0), params.get("degree", 3)
-        with np.errstate(over="ignore"):
-            largest = float(np.float64(gamma * moments.longest + coef0) ** degree)
-        if not largest < np.finfo(dtype).max:
-            raise InputError(f"at degree {degree} its values become too large: scale its columns")
-        similarity = Product(landmarks.astype(dtype), gamma, coef0, degree)
-        return _nystroem(similarity, landmarks, largest, dtype)
+        return _polynomial_map(PolynomialKernel(**params), moments, landmarks, dtype)
     scale, gamma = _gaussian_scale(kernel, params, moments)
     if method == "fourier":
         half = -(-len(landmarks) // 2)
@@ -184,12 +228,21 @@ def feature_map(
     return _gaussian_nystroem(landmarks, moments.mean, scale, gamma, dtype)
 
 
+@storable
 @dataclass(frozen=True)
 class Features:
-    r"""Centred, normalised features of all views side by side: rows of $[Z_1 \ldots Z_m]$.
+    r"""Centered and normalized features of all views side by side: $[Z_1 \ldots Z_m]$.
 
-    `means` are those of the features before centring (zero where not asked for); `normalize`
-    says for each view whether its rows are scaled to unit length.
+    Attributes
+    ----------
+    maps : tuple of FeatureMap
+        The map of each view.
+    means : tuple of arrays of shape (r_p,)
+        Means of the features before centering; zero without centering.
+    normalize : tuple of bool
+        Whether the rows of each view are scaled to unit length.
+    dtype : numpy dtype
+        Type of the features.
     """
 
     maps: tuple[FeatureMap, ...]
@@ -199,11 +252,22 @@ class Features:
 
     @property
     def starts(self) -> np.ndarray:
-        """Where each view's features begin, and where the last ones end: (m + 1,)."""
+        """First column of each view, and the number of all columns: (m + 1,)."""
         return np.concatenate([[0], np.cumsum([len(mean) for mean in self.means])])
 
     def __call__(self, views: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Features (b, sum r) of a block of rows, and each view's largest squared length (m,)."""
+        """Return the features of a block of rows.
+
+        Parameters
+        ----------
+        views : sequence of arrays of shape (b, f_p)
+
+        Returns
+        -------
+        Z : array of shape (b, sum of r_p)
+        peaks : array of shape (m,)
+            Largest squared length of a row in each view, before normalizing.
+        """
         starts = self.starts
         Z = np.empty((len(views[0]), starts[-1]), dtype=self.dtype)
         peaks = np.empty(len(views))
@@ -224,23 +288,47 @@ class Features:
 
 
 def feature_means(maps: Sequence[FeatureMap], raw_means: Sequence[np.ndarray], dtype: Any) -> Any:
-    """Means of the features, from those of what comes before whitening."""
+    """Return the means of the features, from the means before whitening."""
     return tuple(
         mean if found.whitening is None else (mean @ found.whitening).astype(dtype)
         for found, mean in zip(maps, raw_means, strict=True)
     )
 
 
+def _product_map(unit: bool, moments: Moments, landmarks: np.ndarray, dtype: Any) -> FeatureMap:
+    """Return the map of a linear or cosine kernel: the columns, or landmarks of a wide view."""
+    largest = 1.0 if unit else moments.longest
+    if landmarks.shape[1] <= max(len(landmarks), COMPONENTS):
+        return Columns(landmarks.shape[1], largest, unit)
+    rows = _unit(landmarks) if unit else landmarks
+    return _nystroem(Product(rows.astype(dtype), unit=unit), landmarks, largest, dtype)
+
+
+def _polynomial_map(
+    kernel: PolynomialKernel, moments: Moments, landmarks: np.ndarray, dtype: Any
+) -> FeatureMap:
+    gamma = kernel.gamma or 1 / landmarks.shape[1]
+    with np.errstate(over="ignore"):
+        largest = float(np.float64(gamma * moments.longest + kernel.coef0) ** kernel.degree)
+    if not largest < np.finfo(dtype).max:
+        raise InputError(
+            f"at degree {kernel.degree} its values become too large: scale its columns"
+        )
+    similarity = Product(landmarks.astype(dtype), gamma, kernel.coef0, kernel.degree)
+    return _nystroem(similarity, landmarks, largest, dtype)
+
+
 def _gaussian_scale(
     kernel: str, params: Mapping[str, Any], moments: Moments
 ) -> tuple[np.ndarray, float]:
-    """Scale of columns, rate of the exponent; the mean of D^2 is twice the sum of variances."""
+    """Return the scale of each column (f,) and the rate of the exponent.
+
+    The mean of all squared distances is twice the sum of the variances.
+    """
     if kernel == "gaussian":
         deviation = np.sqrt(np.where(moments.varies, moments.variance, 1.0))
         return moments.varies / deviation, 1.0 / moments.varies.sum()
-    given = params.get("gamma")
-    if given is not None and not given > 0:
-        raise InputError(f"gamma must be positive, got {given}")
+    given = RBFKernel(**params).gamma
     return np.ones(len(moments.mean)), given or 1.0 / float(moments.variance.sum())
 
 
@@ -260,9 +348,9 @@ def _nystroem(similarity: Product, landmarks: np.ndarray, largest: float, dtype:
 
 
 def _whitening(K: np.ndarray, dtype: Any) -> np.ndarray:
-    r"""$U\Lambda^{-1/2}$ of the landmarks' kernel, without the directions that are rounding."""
+    r"""Return $U\Lambda^{-1/2}$ of the landmarks' kernel, without negligible eigenvalues."""
     values, U = scipy.linalg.eigh((K + K.T).astype(np.float64) / 2)
-    kept = values > KEPT_DIRECTIONS[np.dtype(dtype).itemsize] * values[-1]
+    kept = values > SMALLEST[np.dtype(dtype).itemsize] * values[-1]
     return np.ascontiguousarray((U[:, kept] / np.sqrt(values[kept])).astype(dtype))
 
 

@@ -1,4 +1,4 @@
-"""A kernel as it was given to one that can be used: finite, symmetric, semi-definite."""
+"""Check and repair a kernel matrix that is given: finite, symmetric, positive semi-definite."""
 
 from __future__ import annotations
 
@@ -6,17 +6,35 @@ import numpy as np
 import scipy.linalg
 
 from ..exceptions import InputError
-from ..linalg.centering import half_means
+from ..linalg.centering import ZERO_DIAGONAL, half_means, has_zero_diagonal
 from ..linalg.eigen import eigenvalues
 from ..linalg.scaling import row_blocks
 
-ASYMMETRY = 1e-8  # relative; beyond it a kernel is not symmetric "but for rounding"
-INDEFINITE = 1e-8  # relative to the largest diagonal entry; how negative rounding can make it
-TILE = 256  # rows and columns of a matrix compared with its transpose at a time
+ASYMMETRY = 1e-8  # relative to the largest entry: a larger asymmetry is not due to rounding
+INDEFINITE = 1e-8  # relative to the largest entry: a more negative eigenvalue is not due to it
+TILE = 256  # rows and columns that are compared with their transpose at a time
 
 
 def symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.ndarray, float]:
-    """A copy in finite float64, symmetrised within the rounding of its type; its divisor."""
+    """Return a symmetric copy of a given kernel in double precision, and its divisor.
+
+    Parameters
+    ----------
+    given : array of shape (n, n)
+        The matrix. An asymmetry within the rounding of its type is averaged out.
+    name : str
+        Name of the view, for messages.
+    n : int
+        Number of samples.
+    span : float
+        The copy is divided by its largest entry where that is above `span` or below 1 / `span`.
+
+    Returns
+    -------
+    K : array of shape (n, n)
+    unit : float
+        The divisor; 1 where there was no need for one.
+    """
     if given.shape != (n, n) or given.dtype.kind not in "biuf":
         raise InputError(
             f"the kernel of view {name!r} must be {n} x {n} real numbers, got {given.dtype} "
@@ -37,7 +55,7 @@ def symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.nda
 
 
 def _asymmetry(K: np.ndarray) -> float:
-    """The largest $|K_{ij} - K_{ji}|$, from square tiles, each of which fits the cache."""
+    """Return the largest $|K_{ij} - K_{ji}|$, computed in square tiles that fit into the cache."""
     starts = range(0, len(K), TILE)
     tiles = [(slice(i, i + TILE), slice(j, j + TILE)) for i in starts for j in starts if j >= i]
     return float(
@@ -46,15 +64,15 @@ def _asymmetry(K: np.ndarray) -> float:
 
 
 def brought_into_range(K: np.ndarray, peak: float, span: float) -> float:
-    """Divide K by its largest entry, in place, where sums of squares would overflow; by what."""
+    """Divide K by its largest entry, in place, where squares would overflow; return the divisor."""
     if peak == 0 or 1 / span <= peak <= span:
         return 1.0
-    K /= peak  # no eigenvector depends on the scale
+    K /= peak  # the scale changes no eigenvector
     return peak
 
 
 def largest_entry(K: np.ndarray, name: str) -> float:
-    """The largest magnitude in K, which must be finite."""
+    """Return the largest magnitude in K. Raise an InputError where K has an infinity or a NaN."""
     peak = float(max(K.max(), -K.min()))
     if not np.isfinite(peak):
         at = np.argwhere(~np.isfinite(K))
@@ -68,11 +86,29 @@ def largest_entry(K: np.ndarray, name: str) -> float:
 def make_semidefinite(
     K: np.ndarray, name: str, center: bool, precision: float, shift: bool
 ) -> float:
-    """Refuse a kernel with negative eigenvalues beyond rounding, or add them to its diagonal.
+    """Raise an InputError for an indefinite kernel, or make it semi-definite in place.
 
-    Returns what was added.
-    What counts is the kernel as it will be used: centring may make it definite. A Cholesky
-    factorisation (n^3 / 3, two copies) decides; eigenvalues are computed only for a bad kernel.
+    The test is made on the centered kernel where `center` is true, because centering can make a
+    kernel semi-definite. A Cholesky factorization ($n^3 / 3$ operations, two copies) decides.
+    Eigenvalues are computed only for an indefinite kernel.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric matrix.
+    name : str
+        Name of the view, for messages.
+    center : bool
+        Whether the kernel will be centered.
+    precision : float
+        Relative precision of the type that the kernel was given in.
+    shift : bool
+        Whether to add minus the smallest eigenvalue to the diagonal.
+
+    Returns
+    -------
+    float
+        The number that was added to the diagonal.
     """
     used = K.copy()
     if center:
@@ -86,14 +122,16 @@ def make_semidefinite(
         return 0.0
     lowest = eigenvalues(used, 0, 0)[0]
     if not shift:
+        hint = f" {ZERO_DIAGONAL.capitalize()}." if has_zero_diagonal(K) else ""
         raise InputError(
-            f"kernel {name!r} is indefinite: its smallest eigenvalue is {lowest:.3g}. Pass "
-            'indefinite="shift" to add that much to the diagonal, or "ignore" to use it as it is'
+            f"kernel {name!r} is indefinite: its smallest eigenvalue is {lowest:.3g}.{hint} Pass "
+            'indefinite="shift" to subtract it from the diagonal, or "ignore" to use the matrix as '
+            "it is"
         )
     K.flat[:: len(K) + 1] -= lowest
     return -float(lowest)
 
 
 def rounding(K: np.ndarray) -> float:
-    """Relative precision of the type a kernel came in."""
+    """Return the relative precision of the type of a kernel; 0 for integers."""
     return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else 0.0

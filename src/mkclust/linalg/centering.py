@@ -1,4 +1,4 @@
-"""Centring and normalising a kernel, and the same for rows of samples that come later."""
+"""Center and normalize a kernel matrix, and rows of new samples in the same way."""
 
 from __future__ import annotations
 
@@ -7,20 +7,34 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..exceptions import InputError
+from ..io.archive import storable
 from .scaling import row_blocks
 
-JITTER = 1e-12  # added to the centred diagonal before normalising; the published kernels rest on it
-CONSTANT = 50  # roundings of the largest diagonal entry: what is left of a kernel of equal samples
+JITTER = 1e-12  # added to the centered diagonal before normalizing, as in the published kernels
+CONSTANT = 50  # rounding errors of the largest diagonal entry that equal samples may leave
 
 
+@storable
 @dataclass(frozen=True)
-class Centring:
-    r"""$K_{ij} \leftarrow (K_{ij} - h_i - h_j)\,s_is_j$: what is done to a kernel, in 2n numbers.
+class Centering:
+    r"""The map $K_{ij} \leftarrow (K_{ij} - h_i - h_j)\,s_is_j$ that was applied to a kernel.
 
-    `half` (n,) are the column means less half the overall `mean`, or None where nothing is
-    centred; `scale` (n,) is one over the root of the centred diagonal plus `jitter`, or None
-    where nothing is normalised. `own` is the diagonal where all of it is one number. Before
-    that the kernel was divided by `unit`, and `shift` added to its diagonal.
+    Attributes
+    ----------
+    half : array of shape (n,), or None
+        $h$: the column means minus half the overall mean; None without centering.
+    scale : array of shape (n,), or None
+        $s$: one over the root of the centered diagonal plus `jitter`; None without normalizing.
+    mean : float
+        The overall mean; 0 without centering.
+    jitter : float
+        The number added to the centered diagonal.
+    own : float or None
+        The diagonal before centering, where all its entries are equal.
+    unit : float
+        The number that the kernel was divided by beforehand.
+    shift : float
+        The number that was added to its diagonal beforehand.
     """
 
     half: np.ndarray | None
@@ -32,7 +46,7 @@ class Centring:
     shift: float = 0.0
 
     def apply(self, K: np.ndarray) -> None:
-        """Centre and normalise the kernel this was made for: in place, in one pass."""
+        """Center and normalize the kernel (n, n) that this was made for, in place."""
         half, scale = (
             None if numbers is None else numbers.astype(K.dtype, copy=False)
             for numbers in (self.half, self.scale)
@@ -47,9 +61,22 @@ class Centring:
             np.fill_diagonal(K, scale > 0)
 
     def rows(self, K: np.ndarray, own: np.ndarray) -> np.ndarray:
-        r"""The same for rows of new samples, in place: K (b, n), $\kappa(x, x)$ in `own` (b,).
+        r"""Center and normalize kernel rows of new samples, in place.
 
-        Means are those of the n samples, so that one of them gets its own row back.
+        The means are those of the n fitted samples, so that the row of a fitted sample becomes
+        its row of the centered kernel.
+
+        Parameters
+        ----------
+        K : array of shape (b, n)
+            Similarities of the new samples to the fitted ones.
+        own : array of shape (b,)
+            Similarity $\kappa(x, x)$ of each new sample to itself.
+
+        Returns
+        -------
+        array of shape (b, n)
+            `K` itself.
         """
         half = np.zeros(len(K))
         if self.half is not None:
@@ -60,23 +87,51 @@ class Centring:
         return K
 
 
-def centring(
+def centering_of(
     K: np.ndarray, center: bool = True, normalize: bool = True, name: str = "kernel"
-) -> Centring:
-    r"""What centring and normalising takes off a kernel; a constant one is an InputError.
+) -> Centering:
+    r"""Compute the centering and normalizing of a kernel, without applying it.
 
-    $K_{ij} \leftarrow (K_{ij} - r_i - r_j + \bar r) / \sqrt{K_{ii}K_{jj}}$ with $r$ the column
-    means of K and 1e-12 added to the centred diagonal, less for kernels smaller than one, so
-    that small units do not matter. A sample without any similarity left keeps a zero row.
+    $$K_{ij} \leftarrow (K_{ij} - r_i - r_j + \bar r) / \sqrt{K_{ii}K_{jj}}$$
+
+    with $r$ the column means of K. The centered diagonal is increased by 1e-12, or by less where
+    the kernel is smaller than one, so that the result does not depend on small units. A sample
+    whose centered diagonal entry is not positive gets a zero row.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric matrix.
+    center, normalize : bool
+        What to do.
+    name : str
+        Name of the view, for messages.
+
+    Returns
+    -------
+    Centering
+
+    Raises
+    ------
+    InputError
+        If no entry of the centered diagonal is positive.
+
+    Examples
+    --------
+    >>> K = np.array([[2.0, 0.0], [0.0, 2.0]])
+    >>> centering_of(K).apply(K)
+    >>> K.round(6)
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
     own = np.diagonal(K)
     size = float(np.abs(own).max())
     half = half_means(K) if center else None
     diagonal = own if half is None else own - 2 * half
     if diagonal.max() <= CONSTANT * np.finfo(K.dtype).eps * size:
-        raise InputError(f"view {name!r} is constant: all its samples are the same")
+        raise InputError(_why_not(K, half, name))
     jitter = JITTER * min(1.0, size)
-    return Centring(
+    return Centering(
         half=half,
         scale=_one_over_root(diagonal + jitter) if normalize else None,
         mean=0.0 if half is None else float(2 * half.mean()),
@@ -86,12 +141,46 @@ def centring(
 
 
 def half_means(K: np.ndarray) -> np.ndarray:
-    """What centring takes off is the outer sum of this, so that rounding stays symmetric."""
+    """Return the h (n,) whose outer sum $h_i + h_j$ is the part of K that centering removes.
+
+    One vector for rows and columns keeps the rounding errors symmetric.
+    """
     total = np.zeros(K.shape[1])
     for rows in row_blocks(K):
-        total += K[rows].sum(axis=0)  # a block at a time: few enough to be summed in float32
+        total += K[rows].sum(axis=0)  # a block has few enough rows for a sum in float32
     mean = total / len(K)
     return np.asarray(mean - mean.mean() / 2)
+
+
+def has_zero_diagonal(K: np.ndarray) -> bool:
+    """Return whether the diagonal of a matrix is zero and its other entries are not all zero.
+
+    Examples
+    --------
+    >>> has_zero_diagonal(np.array([[0.0, 2.0], [2.0, 0.0]])), has_zero_diagonal(np.zeros((2, 2)))
+    (True, False)
+    """
+    return not np.diagonal(K).any() and bool(K.any())
+
+
+ZERO_DIAGONAL = (
+    "its diagonal is zero: this looks like a distance matrix or an affinity without "
+    "self-similarity; pass a kernel"
+)
+
+
+def _why_not(K: np.ndarray, half: np.ndarray | None, name: str) -> str:
+    """Describe a kernel whose centered diagonal has no positive entry."""
+    left = K if half is None else K - (half[:, None] + half)
+    if np.abs(left).max() <= np.sqrt(np.finfo(K.dtype).eps) * np.abs(K).max():
+        return f"view {name!r} is constant: all its samples are the same"
+    if has_zero_diagonal(K):
+        return f"the matrix of view {name!r} is not a kernel: {ZERO_DIAGONAL}"
+    return (
+        f"the matrix of view {name!r} is not a kernel: no sample has a positive similarity to "
+        f"itself{'' if half is None else ' after centering'}, the largest is "
+        f"{np.diagonal(left).max():.3g}; this looks like a distance matrix; pass a kernel"
+    )
 
 
 def _one_over_root(diagonal: np.ndarray) -> np.ndarray:

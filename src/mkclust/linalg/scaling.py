@@ -45,23 +45,23 @@ class Columns:
         return np.where(self.constant, 0.0, 1 / self.deviation)
 
 
-def standardised(view: Any) -> Any:
+def standardized(view: Any) -> Any:
     """Each column with unit variance; constant columns are 0; dense columns also centred.
 
     A sparse view stays sparse: its columns are scaled, not shifted, which no distance notices.
     Columns are divided by their largest entry first, so that 1e-300 and 1e300 both work.
 
-    >>> standardised(np.array([[1.0, 7.0], [3.0, 7.0]]))
+    >>> standardized(np.array([[1.0, 7.0], [3.0, 7.0]]))
     array([[-1.,  0.],
            [ 1.,  0.]])
     """
-    return standardising(view)[0]
+    return standardizing(view)[0]
 
 
-def standardising(view: Any) -> tuple[Any, Columns]:
-    """The standardised view, and what does the same to other rows.
+def standardizing(view: Any) -> tuple[Any, Columns]:
+    """The standardized view, and what does the same to other rows.
 
-    >>> X, columns = standardising(np.array([[1.0], [3.0]]))
+    >>> X, columns = standardizing(np.array([[1.0], [3.0]]))
     >>> columns(np.array([[4.0]]))
     array([[2.]])
     """

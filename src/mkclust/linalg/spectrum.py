@@ -1,8 +1,8 @@
-"""Kernel to Spectrum: its leading eigenpairs, as many as are needed and no more."""
+"""Leading eigenpairs of a symmetric matrix as a `Spectrum`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -12,12 +12,8 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg.blas import dtrsm
 
-from ..exceptions import InputError
-from ..graphs.operator import GraphKernel
-from ..progress import step
-from .eigen import eigenpairs
+from .eigen import eigenpairs, leading_eigenpairs
 from .krylov import KrylovSpace
-from .threads import in_parallel
 
 RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue; below it a direction is rounding
 RANK_TOLERANCE_SINGLE = 1e-5  # the same for kernels in single precision
@@ -25,8 +21,6 @@ Pairs = tuple[np.ndarray, np.ndarray]
 Memory = Callable[[np.ndarray, int, Callable[[], Pairs]], Pairs]
 _memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
 DENSE_UP_TO = 500  # below this n one full LAPACK decomposition is cheaper (benchmarks/RESULTS.md)
-SHRUNK = 2  # times the directions found: about half of a space is kept where memory is dear
-AHEAD = 48  # directions: about as many cost as much as the kernel they are directions of
 SUBSET_UP_TO = 1500  # below this n a twentieth of the directions is worth LAPACK, then a tenth
 
 
@@ -59,142 +53,6 @@ class Spectrum:
         return Spectrum(self.vectors[:, :size], self.values[:size], complete=False)
 
 
-class Spectra(Sequence[Spectrum]):
-    """The spectra of all kernels, grown together on demand.
-
-    Kernels are taken from `kernels` one at a time, or up to `at_once` on as many cores. Nothing is
-    computed twice: a Krylov space goes on where it stopped, and what a direct solver found beyond
-    what was asked for is kept and shown when asked. Memory is one n x n matrix for each kernel
-    in work and, per view, a basis of about three times the directions asked for (twice once they
-    are found, where kernels are too large to be kept; all n of them where n is small).
-
-    Where `kernels` has an attribute `present` (n, m), a kernel covers only the samples its view
-    holds, in their order, and its vectors are zero at the others.
-    """
-
-    def __init__(
-        self, kernels: Sequence[np.ndarray], names: Sequence[str], at_once: int = 1
-    ) -> None:
-        self._kernels = kernels
-        self._at_once = at_once
-        self.names = tuple(names)
-        self._places = {name: p for p, name in enumerate(self.names)}  # in `kernels`
-        self._found: dict[str, Spectrum] = {}
-        self._spaces: dict[str, KrylovSpace] = {}
-        self._size = 0
-
-    def chosen(self, positions: Sequence[int]) -> Spectra:
-        """Some of the kernels, as if from the beginning, but with all that is known of them.
-
-        What either of the two computes from now on, the other knows as well.
-        """
-        some = Spectra(self._kernels, [self.names[p] for p in positions], self._at_once)
-        some._places, some._found, some._spaces = self._places, self._found, self._spaces
-        return some
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def __getitem__(self, position: int) -> Spectrum:  # type: ignore[override]
-        found = self._found.get(self.names[position])
-        if found is None:
-            raise IndexError(f"the spectrum of {self.names[position]} was not computed yet")
-        return found.head(self._size)
-
-    @property
-    def kernels(self) -> Any:
-        """What the kernels are taken from."""
-        return self._kernels
-
-    @property
-    def positions(self) -> list[int]:
-        """Where in `kernels` those of these spectra are."""
-        return [self._places[name] for name in self.names]
-
-    def kernel(self, position: int) -> np.ndarray:
-        """The matrix itself, not to be written to."""
-        return self._kernels[self._places[self.names[position]]]
-
-    def grow(self, size: int) -> None:
-        """Have `size` directions of every kernel, or all above rounding where those are fewer."""
-        known = {name: self._found.get(name) for name in self.names}
-        short = [
-            name
-            for name, found in known.items()
-            if found is None or (found.size < size and not found.complete)
-        ]
-        in_parallel(lambda name: self._find(name, size), short, at_once=self._at_once)
-        self._size = max(size, self._size)
-
-    def rough(self, size: int) -> list[np.ndarray] | None:
-        """About the `size` leading directions of every kernel (n x size), to see if they do.
-
-        In single precision, from Krylov spaces on their way to the true ones; None where these
-        cost no more. Where kernels are built anew every time, the spaces grow ahead of `size`.
-        """
-        n = getattr(self._kernels, "n_samples", 0) or len(self._kernels[0])
-        pooled = getattr(self._kernels, "pooled", False)
-        if pooled or self.present is not None or _direct(n, size):
-            return None
-        return in_parallel(lambda name: self._guess(name, size), self.names, self._at_once)
-
-    def _guess(self, name: str, size: int) -> np.ndarray:
-        found, space = self._found.get(name), self._spaces.get(name)
-        if found is not None and (found.size >= size or found.complete):
-            return found.head(size).vectors.astype(np.float32)
-        if space is None or not space.ready(size):
-            kernel = self._kernels[self._places[name]]
-            space = self._space(name, kernel, size)
-            space.prepare(kernel, size if self._kept else size + AHEAD)
-            del kernel  # where it is not kept its memory is free from here on
-        return space.rough(size)
-
-    def _space(self, name: str, kernel: np.ndarray, size: int) -> KrylovSpace:
-        if name not in self._spaces:
-            self._spaces[name] = KrylovSpace(len(kernel), kernel.dtype, size)
-        return self._spaces[name]
-
-    def _find(self, name: str, size: int) -> None:
-        place = self._places[name]
-        take = getattr(self._kernels, "operator", self._kernels.__getitem__)
-        kernel = take(place)
-        step(f"{size} eigenvectors of {name}")
-        if isinstance(kernel, GraphKernel):
-            found = leading_of_kernel(kernel, size)
-        else:
-            space = self._space(name, kernel, size)
-            found = leading(kernel, size, space)
-            if not self._kept:
-                del kernel  # before anything else is held
-                space.shrink(SHRUNK * size)
-        rows = getattr(self._kernels, "present", None)
-        self._found[name] = found if rows is None else found.padded(rows[:, place])
-        if found.size == 0:
-            raise InputError(f"kernel {name!r} has no positive eigenvalue")
-
-    @property
-    def _kept(self) -> bool:
-        """Whether kernels stay in memory; where they do not, time and memory are dear."""
-        return bool(getattr(self._kernels, "kept", True))
-
-    @property
-    def present(self) -> np.ndarray | None:
-        """Which samples each kernel covers, (n, m); None where all of them cover all."""
-        rows = getattr(self._kernels, "present", None)
-        return None if rows is None else rows[:, [self._places[name] for name in self.names]]
-
-    @property
-    def horizon(self) -> int | None:
-        """Directions known of each kernel that has more of them; None when all are known."""
-        sizes = [self[p].size for p in range(len(self)) if not self[p].complete]
-        return min(sizes, default=None)
-
-
-def covered(spectra: Sequence[Spectrum]) -> np.ndarray | None:
-    """Which samples each of the spectra covers, (n, m); None where all of them cover all."""
-    return spectra.present if isinstance(spectra, Spectra) else None
-
-
 def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> Spectrum:
     r"""The `size` leading eigenpairs of a symmetric matrix, those below rounding left out.
 
@@ -208,7 +66,7 @@ def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> 
     """
     n = len(kernel)
     tolerance = RANK_TOLERANCE_SINGLE if kernel.dtype == np.float32 else RANK_TOLERANCE
-    if not _direct(n, size):
+    if not direct_is_quicker(n, size):
         pairs = (space or KrylovSpace(n, kernel.dtype, size)).pairs(kernel, size, fewer=True)
         if pairs is not None:
             return _above_rounding(*pairs, everything=False, tolerance=tolerance, own=True)
@@ -221,10 +79,10 @@ def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> 
     return _above_rounding(values[::-1], vectors[:, ::-1], everything, tolerance=tolerance)
 
 
-def leading_of_kernel(kernel: GraphKernel, size: int) -> Spectrum:
-    """The same of a sparse graph; what was found before is found again, which is cheap here."""
-    values, vectors, everything = kernel.leading(size)
-    return _above_rounding(values, vectors, everything, tolerance=RANK_TOLERANCE)
+def leading_of_operator(A: Any, size: int) -> Spectrum:
+    """Compute the same of a sparse matrix or operator, as `leading_eigenpairs` takes it."""
+    values, vectors = leading_eigenpairs(A, size)
+    return _above_rounding(values, vectors, size >= A.shape[0], tolerance=RANK_TOLERANCE)
 
 
 def top_eigenpairs(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -257,7 +115,7 @@ def _top(matrix: np.ndarray, k: int) -> Pairs:
 def extreme_pairs(matrix: np.ndarray, k: int) -> Pairs:
     """The k algebraically largest eigenvalues, descending, and vectors (n, k) of either sign."""
     n = len(matrix)
-    pairs = None if _direct(n, k) else KrylovSpace(n, size=k).pairs(matrix, k)
+    pairs = None if direct_is_quicker(n, k) else KrylovSpace(n, size=k).pairs(matrix, k)
     if pairs is None:
         values, vectors = eigenpairs(matrix, n - k, n - 1)
         pairs = values[::-1], vectors[:, ::-1]
@@ -283,8 +141,8 @@ def _orthonormal(V: np.ndarray) -> np.ndarray:
     return np.asarray(dtrsm(1.0, scipy.linalg.cholesky(V.T @ V), V, side=1))
 
 
-def _direct(n: int, size: int) -> bool:
-    """Whether LAPACK is quicker than a Krylov space (benchmarks/RESULTS.md)."""
+def direct_is_quicker(n: int, size: int) -> bool:
+    """Tell whether LAPACK is quicker than a Krylov space (benchmarks/RESULTS.md)."""
     return n <= DENSE_UP_TO or size > n // (20 if n <= SUBSET_UP_TO else 10)
 
 

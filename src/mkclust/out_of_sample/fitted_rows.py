@@ -13,7 +13,7 @@ BLOCK = 1 << 20  # entries of a sparse view made dense at a time
 NOTHING = bytes(16)  # stands for the row of a view that a sample lacks
 
 
-class KnownRows:
+class FittedRows:
     """Rows of the embedding (n, k) of the fitted samples, found by their rows in all views.
 
     A sample that equals a fitted one in every view is that one. The map alone would say so but
@@ -21,7 +21,7 @@ class KnownRows:
     a fitted sample was not its own neighbour. Of equal fitted samples the first is meant.
     O(n sum(f)) once, then O(sum(f)) per new row.
 
-    >>> known = KnownRows([np.eye(2)], [None], np.array([[5.0], [7.0]]))
+    >>> known = FittedRows([np.eye(2)], [None], np.array([[5.0], [7.0]]))
     >>> H = np.zeros((2, 1))
     >>> known.put([np.array([[0.0, 1.0], [1.0, 1.0]])], None, H)
     >>> H.ravel()

@@ -1,9 +1,9 @@
-r"""New samples among fused graphs: at the weighted mean of their neighbours, in every sense.
+r"""Out-of-sample extension of graph fusion: the weighted mean of neighbors.
 
-In each view, and over all views at once, a new sample x has neighbours among the fitted ones,
-found in the same geometries. Its row of the embedding is
-$0.7\sum_p w_p\,\overline{e_j}(p) + 0.3\,\overline{e_j}(all)$, means over those neighbours' rows,
-which minimises $\sum_j a_j\|e - e_j\|^2$ over its edges a in the fused graph.
+In each view, and over all views at once, a new sample has neighbors among the fitted ones under
+the metrics of the fit. Its row of the embedding is
+$0.7\sum_p w_p\,\overline{e_j}(p) + 0.3\,\overline{e_j}(joint)$, means over those neighbors'
+rows, which minimizes $\sum_j a_j\|e - e_j\|^2$ over its edges a in the fused graph.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..graph_fusion.fusion import JOINT, Partition, held_by
 from ..graphs.affinity import SCALE_AT
-from ..graphs.metrics import Geometry, geometries
-from ..kernels.bank import KernelBank
+from ..graphs.metrics import Metric, view_metrics
+from ..io.archive import check_shape, storable
 from ..linalg.scaling import squared_norms
-from .fitted_rows import KnownRows
+from .fitted_rows import FittedRows
 from .nystroem import ROWS_AT_ONCE, Embedder, NewRows, OfViews
 
 Distances = Callable[[Any, np.ndarray | None], list[np.ndarray]]
-"""Rows of new samples (b, f), and their self-similarities, to squared distances (b, n) x 3."""
+"""Function of new rows (b, f) and self-similarities to three squared distances (b, n)."""
 
 
+@storable
 @dataclass(frozen=True)
-class FusedView:
-    """One view of a fused graph: its fitted rows, by reference, and how much it counts.
+class NeighborView:
+    """One fitted view: its rows, by reference, and its weights.
 
-    Of a given kernel there are no rows; `diagonal` (n_p,) is what its distances need. `held` (n,)
-    says which samples the view has, `spreads` the mean squared distances of its geometries.
+    `weight` is the view's own, `joint` that in the joint distance. A given kernel has no rows;
+    its distances need its `diagonal` (n_p,). `held` (n,) says which samples the view has,
+    `spreads` are the mean squared distances under its metrics.
     """
 
     name: str
@@ -45,11 +46,13 @@ class FusedView:
     spreads: tuple[float, ...]
 
     def ready(self) -> tuple[Distances, tuple[bool, ...]]:
-        """The map to distances, with all that depends on the fitted rows alone made ready, and
-        which of the geometries know no neighbours at a right angle."""
+        """Return a function from new rows to distances, and which metrics are angular.
+
+        What depends on the fitted rows alone is computed here.
+        """
         if self.diagonal is not None:
             return self._of_kernel, (False, True, False)
-        parts = geometries(self.view, self.name)
+        parts = view_metrics(self.view, self.name)
         norms = [part.norms() for part in parts]
 
         def measured(rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
@@ -58,6 +61,16 @@ class FusedView:
             return [*found, found[0] if same else _squared(parts[2], norms[2], rows)]
 
         return measured, tuple(part.angular for part in parts)
+
+    def check(self, n: int) -> None:
+        """Refuse a part from a file that does not fit n samples."""
+        check_shape(self.held.shape, (n,), f"the samples of {self.name}")
+        rows = int(self.held.sum())
+        if self.view is None:
+            shape = () if self.diagonal is None else self.diagonal.shape
+            check_shape(shape, (rows,), f"the diagonal of {self.name}")
+        else:
+            check_shape(self.view.shape, (rows, self.width), f"the view {self.name}")
 
     def _of_kernel(self, rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
         diagonal = np.asarray(self.diagonal)
@@ -68,37 +81,48 @@ class FusedView:
         return [far, np.maximum(2 - 2 * K / scale, 0.0), far]
 
 
+@storable
 @dataclass(frozen=True)
-class FusedProjection(OfViews):
-    """The map of a model fitted on pooled graphs: the fitted rows and their embedding (n, D)."""
+class NeighborExtension(OfViews):
+    """The extension of a fitted GraphFusion: the fitted rows and their embedding (n, D).
 
-    views: tuple[FusedView, ...]
+    `joint_share` is the share of the joint graph in the fused one.
+    """
+
+    views: tuple[NeighborView, ...]
     embedding: np.ndarray
     n_neighbors: int
+    joint_share: float
 
     @property
-    def parts(self) -> tuple[FusedView, ...]:
+    def parts(self) -> tuple[NeighborView, ...]:
         return self.views
 
     @property
     def height(self) -> int:
-        """Rows at a time: three distances to every fitted sample in each view."""
+        """Number of rows at a time: each needs three distances to all samples in each view."""
         return max(1, min(4096, ROWS_AT_ONCE // (24 * len(self.views) * len(self.embedding))))
 
     def needs_own(self) -> list[str]:
-        """Given kernels whose new rows must come with self-similarities."""
+        """Return the given kernels whose new rows must come with self-similarities."""
         return [
             view.name
             for view in self.views
             if view.diagonal is not None and np.ptp(view.diagonal) > 0
         ]
 
-    def known(self, embedding: np.ndarray) -> KnownRows | None:
-        """The fitted samples; None where a view was a kernel, so that they have no rows."""
+    def check(self, n: int, width: int) -> None:
+        """Refuse a map from a file that does not fit n samples and an embedding of `width`."""
+        check_shape(self.embedding.shape, (n, width), "its embedding")
+        for view in self.views:
+            view.check(n)
+
+    def known(self, embedding: np.ndarray) -> FittedRows | None:
+        """Return the fitted samples; None where kernels were given, which have no rows."""
         if self.given:
             return None
         held = [None if view.held.all() else view.held for view in self.views]
-        return KnownRows([view.view for view in self.views], held, embedding)
+        return FittedRows([view.view for view in self.views], held, embedding)
 
     def embedder(self) -> Embedder:
         maps, angular = zip(*(view.ready() for view in self.views), strict=True)
@@ -112,7 +136,11 @@ class FusedProjection(OfViews):
                 rows, own = np.flatnonzero(present[:, p]), new.own[p]
                 if view.weight > 0 and len(rows):
                     far[p] = maps[p](new.views[p][rows], None if own is None else own[rows])
-                    E[rows] += (1 - JOINT) * view.weight * self._mean(far[p], view.held, angular[p])
+                    E[rows] += (
+                        (1 - self.joint_share)
+                        * view.weight
+                        * self._mean(far[p], view.held, angular[p])
+                    )
             self._add_joint(E, far, present)
             return E
 
@@ -121,16 +149,16 @@ class FusedProjection(OfViews):
     def _mean(
         self, far: Sequence[np.ndarray], held: np.ndarray, angular: Sequence[bool]
     ) -> np.ndarray:
-        """Mean row of the embedding over neighbours, in all geometries: (b, D)."""
+        """Return the mean row of the embedding over neighbors under all metrics: (b, D)."""
         own = self.embedding[held]
         found = [
-            neighbour_weights(D2, self.n_neighbors, right) @ own
+            neighbor_weights(D2, self.n_neighbors, right) @ own
             for D2, right in zip(far, angular, strict=True)
         ]
         return np.asarray(np.mean(found, axis=0))
 
     def _add_joint(self, E: np.ndarray, far: Sequence[Any], present: np.ndarray) -> None:
-        """The same over all views at once, for samples that every view used has."""
+        """Add the part of the joint distance, for samples that every used view has."""
         used = [p for p, view in enumerate(self.views) if view.joint > 0]
         rows = np.flatnonzero(present[:, used].all(axis=1))
         held = np.all([self.views[p].held for p in used], axis=0)
@@ -145,16 +173,16 @@ class FusedProjection(OfViews):
                     at = np.searchsorted(np.flatnonzero(present[:, p]), rows)
                     total += view.joint / spread * far[p][slot][at][:, held[view.held]]
             combined.append(total)
-        E[rows] += JOINT * self._mean(combined, held, (False,) * 3)
+        E[rows] += self.joint_share * self._mean(combined, held, (False,) * 3)
 
 
-def neighbour_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array:
-    r"""Weights (b, n) of the samples a new one lies between, each row's sum 1, or 0 without any.
+def neighbor_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array:
+    r"""Return weights (b, n) of the neighbors of new samples; rows sum to 1, or 0 without any.
 
-    From squared distances (b, n): half from `count` neighbours alike, half by
-    $\exp(-D^2/\sigma^2)$ over twice as many, $\sigma$ the distance of the neighbour 0.7 `count`.
+    From squared distances (b, n): half equally over `count` neighbors, half by
+    $\exp(-D^2/\sigma^2)$ over twice as many, $\sigma$ the distance to neighbor 0.7 `count`.
 
-    >>> neighbour_weights(np.array([[0.0, 1.0, 9.0]]), 1, False).toarray().round(2)
+    >>> neighbor_weights(np.array([[0.0, 1.0, 9.0]]), 1, False).toarray().round(2)
     array([[0.87, 0.13, 0.  ]])
     """
     b, n = D2.shape
@@ -167,7 +195,7 @@ def neighbour_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array
     real = found < 2 - 1e-9 if angular else np.ones_like(found, dtype=bool)
     scale = found[:, min(max(2, round(SCALE_AT * count)), size) - 1]
     scale = np.where(scale > 0, scale, 1.0)[:, None]
-    # Far from all neighbours is not far from nothing: the nearest counts one.
+    # A sample far from all others keeps its neighbors: the nearest has weight one.
     weighed = np.exp(-(found - found[:, :1]) / scale) * real
     alike = (np.arange(size) < count) * real
     weights = sum(
@@ -178,43 +206,42 @@ def neighbour_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array
     return sp.csr_array((np.ravel(weights) / 2, nearest.ravel(), edges), shape=(b, n))
 
 
-def fused_projection(bank: KernelBank, found: Partition) -> FusedProjection:
-    """What a model fitted on pooled graphs keeps to place new samples: nothing is computed."""
-    how = found.fusion
-    assert how is not None
-    views = []
-    for p, name in enumerate(how.names):
-        rows, given = bank.views.own_rows(p), bank.views.kernels
-        views.append(
-            FusedView(
-                name=name,
-                width=bank.n_samples if given else rows.shape[1],
-                view=None if given else rows,
-                diagonal=np.asarray(rows.diagonal(), dtype=np.float64) if given else None,
-                held=held_by(bank.views, p),
-                weight=float(how.chosen.weights[p]),
-                joint=float(how.joint[p]),
-                spreads=_in_own_unit(found.spreads[p], rows) if given else found.spreads[p],
-            )
-        )
-    return FusedProjection(tuple(views), found.embedding, how.n_neighbors)
+def extension_view(
+    name: str,
+    rows: Any,
+    kernels: bool,
+    held: np.ndarray,
+    weight: float,
+    joint: float,
+    spreads: tuple[float, ...],
+) -> NeighborView:
+    """Keep what new samples are compared with in one view; nothing is computed."""
+    return NeighborView(
+        name=name,
+        width=len(held) if kernels else rows.shape[1],
+        view=None if kernels else rows,
+        diagonal=np.asarray(rows.diagonal(), dtype=np.float64) if kernels else None,
+        held=held,
+        weight=weight,
+        joint=joint,
+        spreads=_in_own_unit(spreads, rows) if kernels else spreads,
+    )
 
 
 def _in_own_unit(spreads: Sequence[float], kernel: Any) -> tuple[float, ...]:
-    """Mean squared distances of a given kernel, which its geometries divide by its largest entry;
-    angles have no unit."""
+    """Undo the division of a given kernel by its largest entry; angles have no unit."""
     unit = float(np.abs(kernel).max())
     return spreads[0] * unit, spreads[1], spreads[2] * unit
 
 
-def _squared(part: Geometry, norms: np.ndarray, rows: Any) -> np.ndarray:
+def _squared(part: Metric, norms: np.ndarray, rows: Any) -> np.ndarray:
     assert part.of is not None
     Y = part.of(rows)
     found = Y @ part.points.T
     D2 = found.toarray() if sp.issparse(found) else np.asarray(found)
     D2 *= -2.0
     D2 += squared_norms(Y)[:, None] + norms
-    if part.angular:  # rows of zeros are at a right angle to everything
+    if part.angular:  # rows of zeros are at a right angle to all others
         D2[:, norms < 0.5] = 2.0
         D2[squared_norms(Y) < 0.5] = 2.0
     return np.maximum(D2, 0.0, out=D2)

@@ -22,13 +22,15 @@ import numpy as np
 from ..chunked.engine import LocalEngine
 from ..chunked.gram import block_height
 from ..chunked.rows import Piece, Rows, blocks
-from ..exceptions import InputError
+from ..exceptions import FileFormatError, InputError
+from ..io.archive import check_shape, storable
 from ..kernels.bank import KernelBank
-from ..kernels.cross import GRAPH_WEIGHTS, KERNEL_ROWS, KernelRows, function_rows, in_kernel_units
 from ..kernels.features import Features
-from ..linalg.centering import Centring
+from ..kernels.functions import FUNCTION_KERNELS, KernelRows, UserKernel, in_kernel_units
+from ..kernels.neighbor_graphs import GRAPH_KERNELS
+from ..linalg.centering import Centering
 from ..linalg.spectrum import Spectrum
-from .fitted_rows import KnownRows
+from .fitted_rows import FittedRows
 
 ROWS_AT_ONCE = 32 << 20  # bytes of kernel rows (b, n) in work per thread
 SINGULAR = 1e-12  # relative; directions of the consensus that the views at hand say nothing about
@@ -64,12 +66,13 @@ Part = Callable[[Any, np.ndarray | None], np.ndarray]
 """One view's rows of new samples (b, f_p), and their self-similarities if known, to (b, k)."""
 
 
+@storable
 @dataclass(frozen=True)
-class ViewMap:
+class KernelView:
     r"""One view's part $u_pB_p = \kappa_pQ$, $Q = U_p\Lambda_p^{-1}B_p$ (n_p, k); $G = B_p^TB_p$.
 
     `view` (n_p, f_p) are the fitted rows, by reference; None for a given kernel. `held` (n,)
-    says which samples they are, if not all. Graphs have no `centring`: their $u_p$ is a mean over
+    says which samples they are, if not all. Graphs have no `centering`: their $u_p$ is a mean over
     neighbours, so that $Q = U_pB_p$. `first` (k,) is what the first of the rows gives.
     """
 
@@ -77,7 +80,7 @@ class ViewMap:
     width: int
     kernel: Any
     view: Any
-    centring: Centring | None
+    centering: Centering | None
     Q: np.ndarray
     G: np.ndarray
     first: np.ndarray
@@ -86,14 +89,14 @@ class ViewMap:
     def part(self, params: Mapping[str, Any]) -> Part:
         """The map, with all that depends on the fitted rows alone made ready."""
         try:
-            if self.centring is not None:
-                return self._kernel_part(self.centring, params)
-            weights = GRAPH_WEIGHTS[self.kernel](self.view, **params)
+            if self.centering is not None:
+                return self._kernel_part(self.centering, params)
+            weights = GRAPH_KERNELS[self.kernel](**params).weights(self.view)
         except InputError as error:
             raise InputError(f"view {self.name!r}: {error}") from None
         return lambda new, own: np.asarray(weights(new) @ self.Q)
 
-    def _kernel_part(self, done: Centring, params: Mapping[str, Any]) -> Part:
+    def _kernel_part(self, done: Centering, params: Mapping[str, Any]) -> Part:
         if done.shift:
             raise InputError(
                 "its kernel was indefinite and shifted, which says nothing about new samples; fit "
@@ -109,11 +112,12 @@ class ViewMap:
             self._check_function(part)
         return part
 
-    def _kernel_rows(self, done: Centring, params: Mapping[str, Any]) -> KernelRows:
+    def _kernel_rows(self, done: Centering, params: Mapping[str, Any]) -> KernelRows:
         if callable(self.kernel):
-            return function_rows(self.kernel, self.view, params, done.unit)
+            return in_kernel_units(UserKernel(self.kernel, params).rows(self.view), done.unit)
         if self.kernel != "precomputed":
-            return in_kernel_units(KERNEL_ROWS[self.kernel](self.view, **params), done.unit)
+            rows = FUNCTION_KERNELS[self.kernel](**params).rows(self.view)
+            return in_kernel_units(rows, done.unit)
         own = np.nan if done.own is None else done.own
         held = slice(None) if self.held is None else self.held
         return lambda new: (new[:, held].astype(np.float64) / done.unit, np.full(len(new), own))
@@ -126,6 +130,24 @@ class ViewMap:
                 "its kernel function gives other values for (new, fitted) samples than it gave "
                 "when fitted: for a pair of samples it must not depend on any others"
             )
+
+    def check(self, n: int, width: int) -> None:
+        """Refuse a part from a file that does not fit n samples and an embedding of `width`.
+
+        `width` is k, so G is (k, k).
+        """
+        rows = n if self.held is None else int(self.held.sum())
+        given = self.kernel == "precomputed"
+        if not given and self.kernel not in (*FUNCTION_KERNELS, *GRAPH_KERNELS):
+            raise FileFormatError(f"unknown kernel {self.kernel!r} of the view {self.name}")
+        check_shape(self.Q.shape, (rows, width), f"the map of {self.name}")
+        check_shape(self.G.shape, (width, width), f"the map of {self.name}")
+        if not given:
+            check_shape(self.view.shape, (rows, self.width), f"the view {self.name}")
+        parts = () if self.centering is None else (self.centering.half, self.centering.scale)
+        for values in parts:
+            if values is not None:
+                check_shape(values.shape, (rows,), f"the centering of {self.name}")
 
 
 class OfViews(ABC):
@@ -154,15 +176,16 @@ class OfViews(ABC):
         return self.given == self.names
 
 
+@storable
 @dataclass(frozen=True)
-class Projection(OfViews):
+class KernelExtension(OfViews):
     """The map of a model fitted on kernels: the fitted rows, and n x k numbers per view."""
 
-    maps: tuple[ViewMap, ...]
+    maps: tuple[KernelView, ...]
     params: Mapping[str, Any]
 
     @property
-    def parts(self) -> tuple[ViewMap, ...]:
+    def parts(self) -> tuple[KernelView, ...]:
         return self.maps
 
     @property
@@ -194,24 +217,30 @@ class Projection(OfViews):
             H[rows] = H[rows] @ np.linalg.pinv(G, rcond=SINGULAR, hermitian=True)
         return H
 
-    def known(self, embedding: np.ndarray) -> KnownRows | None:
+    def check(self, n: int, width: int) -> None:
+        """Refuse a map from a file that does not fit n samples and an embedding of `width`."""
+        for view in self.maps:
+            view.check(n, width)
+
+    def known(self, embedding: np.ndarray) -> FittedRows | None:
         """The fitted samples; None where a view was a kernel, so that they have no rows."""
         if self.given:
             return None
-        return KnownRows([m.view for m in self.maps], [m.held for m in self.maps], embedding)
+        return FittedRows([m.view for m in self.maps], [m.held for m in self.maps], embedding)
 
     def needs_own(self) -> list[str]:
         """Given kernels whose new rows must come with self-similarities to be normalised."""
         return [
             view.name
             for view in self.maps
-            if view.view is None and view.centring is not None
-            and view.centring.scale is not None and view.centring.own is None
+            if view.view is None and view.centering is not None
+            and view.centering.scale is not None and view.centering.own is None
         ]  # fmt: skip
 
 
+@storable
 @dataclass(frozen=True)
-class FeatureProjection:
+class FeatureExtension:
     r"""The map of a model fitted on explicit features: $h = zW$, z (sum r,), W (sum r, k)."""
 
     names: tuple[str, ...]
@@ -225,6 +254,11 @@ class FeatureProjection:
     @property
     def height(self) -> int:
         return block_height(self.features.maps)
+
+    def check(self, n: int, width: int) -> None:
+        """Refuse a map from a file that does not fit an embedding of `width`."""
+        expected = int(self.features.starts[-1]), width
+        check_shape(self.W.shape, expected, "the map of its features")
 
     def embedder(self) -> Embedder:
         if self.graphs:
@@ -249,9 +283,9 @@ class FeatureProjection:
         return []
 
 
-def projection(
+def kernel_extension(
     kernels: KernelBank, spectra: Sequence[Spectrum], dimensions: np.ndarray, H: np.ndarray
-) -> Projection:
+) -> KernelExtension:
     """What a fitted model keeps to place new samples: O(n k sum(d)), no kernel."""
     maps = []
     for p, (name, d) in enumerate(zip(kernels.names, dimensions, strict=True)):
@@ -259,21 +293,21 @@ def projection(
         rows = slice(None) if kernels.present is None else kernels.present[:, p]
         kernel, view, done = kernels.ingredients(p)
         B = U.T @ H
-        graph = isinstance(kernel, str) and kernel in GRAPH_WEIGHTS
+        graph = isinstance(kernel, str) and kernel in GRAPH_KERNELS
         maps.append(
-            ViewMap(
+            KernelView(
                 name=name,
                 width=len(U) if view is None else view.shape[1],
                 kernel=kernel,
                 view=view,
-                centring=None if graph else done,
+                centering=None if graph else done,
                 Q=(U[rows] if graph else U[rows] / values) @ B,
                 G=B.T @ B,
                 first=U[rows][0] @ B,
                 held=None if kernels.present is None else kernels.present[:, p],
             )
         )
-    return Projection(tuple(maps), kernels.params)
+    return KernelExtension(tuple(maps), kernels.params)
 
 
 @dataclass(frozen=True)
@@ -284,7 +318,7 @@ class EmbedTask:
     height: int
     own: Sequence[np.ndarray | None]
     present: np.ndarray | None
-    known: KnownRows | None
+    known: FittedRows | None
 
     def __call__(self, piece: Piece) -> np.ndarray:
         views = piece.load()
@@ -307,7 +341,7 @@ def embedded(
     rows: Rows,
     own: Sequence[np.ndarray | None],
     present: np.ndarray | None = None,
-    known: KnownRows | None = None,
+    known: FittedRows | None = None,
 ) -> Iterator[np.ndarray]:
     """The embedding of new rows, piece by piece: memory is a few blocks of kernel rows.
 

@@ -9,22 +9,21 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..base import is_several
 from ..chunked.rows import Rows, stored_rows
-from ..data.adapters import as_views
+from ..data.adapters import as_views, is_several
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.kmeans import nearest_centers
-from .neighbors import FusedProjection
-from .nystroem import FeatureProjection, Projection, embedded
+from .neighbors import NeighborExtension
+from .nystroem import FeatureExtension, KernelExtension, embedded
 
-Found = Projection | FeatureProjection | FusedProjection
+Found = KernelExtension | FeatureExtension | NeighborExtension
 
 
-class NewSamples(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """What a fitted model says of samples it has not seen; `_projection` is its map."""
+class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+    """What a fitted model says of samples it has not seen; `_extension` is its map."""
 
-    _projection: Found
+    _extension: Found
 
     def predict(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
         r"""The cluster of each new sample (n_new,): the nearest centre, $\min_j \|h/|h| - c_j\|$.
@@ -59,10 +58,10 @@ class NewSamples(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
     def _placed(self, X: Any, self_similarity: Any) -> Iterator[np.ndarray]:
         check_is_fitted(self)
-        found = self._projection
+        found = self._extension
         if not found.given and self_similarity is not None:
             raise InputError("self_similarity is for given kernels; here views were fitted")
-        known = None if isinstance(found, FeatureProjection) else found.known(self.embedding_)
+        known = None if isinstance(found, FeatureExtension) else found.known(self.embedding_)
         rows: Any = None if found.kernels else stored_rows(X)
         if rows is not None:
             nobody = [None] * len(found.names)

@@ -1,4 +1,4 @@
-"""The report: a fitted model as one HTML page that needs nothing but a browser."""
+"""The report: a fitted model as one HTML page that works offline."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ import numpy as np
 from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..io.atomic import write_text_atomic
-from .page import render
-from .subject import subject
 
-MOST_ROWS = 1_000_000  # of data in parts: a page lists no more samples than that
+MOST_ROWS = 1_000_000  # a page of rows that are read in chunks lists no more samples
 
 
 def write_report(
@@ -28,23 +26,53 @@ def write_report(
     command: str | None = None,
     answers: Sequence[Any] = (),
 ) -> Path:
-    """Write a fitted model's page, whole or not at all; the same model gives the same bytes.
+    """Write a fitted model as one HTML page.
 
-    `views`, what the model was fitted to, adds sample names, widths and known classes;
-    `classes` (n,) gives or replaces the latter. `notes` are warnings of the fit and `command`
-    the line that was typed, for callers that have them. `answers` are what `choose_k`,
-    `stability` and `view_influence` returned, in any order: each has its place on the page.
+    The file is written under a temporary name and renamed. The same model gives the same bytes.
+
+    Parameters
+    ----------
+    model : MultiViewClusterer
+        Fitted, by any method.
+    path : path
+    views : as for its `fit`, optional
+        The views the model was fitted to. They add names of samples, numbers of columns, known
+        classes and a checksum.
+    classes : (n,) sequence, optional
+        Known classes, in place of those of the views.
+    notes, command : sequence of str, str
+        Warnings of the fit, and the command line that was run.
+    answers : sequence
+        Results of `choose_k`, `stability` and `view_influence`, in any order. Each adds a
+        section.
+
+    Returns
+    -------
+    path : Path
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from mkclust import GraphFusion, datasets, write_report
+    >>> views = datasets.make_views(60, n_clusters=2, n_views=2, noise=0.3, random_state=0)
+    >>> model = GraphFusion(2, random_state=0).fit(views)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(model, pathlib.Path(folder, "report.html"), views).name
+    'report.html'
     """
+    from .page import render  # charts and layouts are imported when a page is written
+    from .subject import subject
+
     page = render(subject(model, views, classes, tuple(notes), command, answers))
     write_text_atomic(path, page)
     return Path(path)
 
 
 def pageable(model: MultiViewClusterer, views: Any) -> bool:
-    """Whether a page can be made: of views in memory, or of an embedding that is.
+    """Return whether a page can be written: of views or an embedding in memory.
 
-    A page of rows that lie elsewhere shows what the labels, the agreement and the embedding
-    tell, without pictures of single views; up to a million of them.
+    The page of rows that are read in chunks has no charts of single views, and lists up to a
+    million samples.
     """
     if not isinstance(views, Rows):
         return True

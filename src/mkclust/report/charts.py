@@ -1,4 +1,8 @@
-"""The numbers behind the page's charts, as plain data for its script."""
+"""The numbers that the page's script draws, as plain data.
+
+Numbers are rounded here to the digits that are shown, so that a chart and a table never show the
+same value differently.
+"""
 
 from __future__ import annotations
 
@@ -8,146 +12,154 @@ from typing import Any
 import numpy as np
 
 from ..agreement.chance import ranking, unrelated
-from ..agreement.spectra import evidence_of
-from ..inspection.stability import FLIPS
+from ..agreement.spectra import view_spectra_of
+from ..dual_noise import MKCDNM
 from . import palette
 from .groups import Silhouettes, class_table
 from .layout import (
-    between_corners,
+    aligned,
     block_edges,
     block_means,
-    corners,
     graph_means,
+    predicted,
     principal_plane,
     sample_rows,
-    turned,
+    tsne,
 )
 from .subject import Subject
+from .words import number
 
-POINTS = 60_000  # marks over all scatter plots of a page
-MOST_DRAWN = 5000  # samples drawn
+MOST_POINTS = 60_000  # marks in all scatter plots of a page
+MOST_DRAWN = 2000  # samples drawn, so that t-SNE takes seconds
 CELLS = 160  # of a block heat map, each way
-MOST_VIEWS = 24  # with pictures of their own
-MOST_VALUES = 300  # of a spectrum
+MOST_VIEWS = 24  # views with charts of their own
+MOST_VALUES = 300  # eigenvalues of a spectrum
 MOST_CLASSES = 40
 UNIT = 1000  # coordinates are whole numbers from -UNIT to UNIT
+TSNE_ABOVE = 3  # clusters; up to three a plane shows without distortion
 
 
 def chart_data(subject: Subject, silhouettes: Silhouettes | None) -> dict[str, Any]:
-    """Everything the script draws; a chart without data is absent."""
+    """Return everything the script draws; None for a chart without data."""
     order = ranking(subject.model)
     shown = order[:MOST_VIEWS]
-    lone = unrelated(subject.model)
+    alone = unrelated(subject.model)
     return {
-        "colours": {"light": palette.LIGHT, "dark": palette.DARK},
+        "colors": {"light": palette.LIGHT, "dark": palette.DARK},
         "heat": {"light": palette.HEAT_LIGHT, "dark": palette.HEAT_DARK},
         "shapes": palette.SHAPES,
         "unit": UNIT,
         "sizes": np.bincount(subject.labels).tolist(),
-        "views": [{"name": subject.views[p], "unrelated": int(p) in lone} for p in order],
-        "agreement": _agreement(subject, order),
+        "views": [{"name": subject.views[p], "unrelated": int(p) in alone} for p in order],
+        "agreement": _pairs(subject, "agreement_", order),
+        "redundancy": _pairs(subject, "redundancy_", order),
         "noise": _noise(subject, order),
-        "weights": _weights(subject, order),
         "spectra": _spectra(subject, shown),
         "samples": _samples(subject, shown),
         "blocks": _blocks(subject, shown),
         "silhouettes": _silhouettes(silhouettes),
         "classes": _classes(subject),
         "choice": _choice(subject),
-        "stability": _stability(subject),
     }
 
 
+def first_title(model: Any) -> str:
+    """Return what the chart before those of the views shows."""
+    if isinstance(model, MKCDNM):
+        return "Consensus"
+    return "Embedding" if hasattr(model, "embedding_") else "Graph"
+
+
 def _silhouettes(found: Silhouettes | None) -> Any:
-    """Quantiles by cluster; None for a cluster that nobody is in."""
+    """Return quantiles by cluster; None for an empty cluster."""
     if found is None:
         return None
-    rows = _rounded(found.quantiles, 3)
-    return [None if np.isnan(row).any() else row for row in rows]
+    return [None if np.isnan(row).any() else _rounded(row, 2) for row in found.quantiles]
 
 
-def _agreement(subject: Subject, order: np.ndarray) -> Any:
-    found = getattr(subject.model, "agreement_", None)
+def _pairs(subject: Subject, attribute: str, order: np.ndarray) -> Any:
+    found = getattr(subject.model, attribute, None)
     if found is None or len(found) < 2:
         return None
-    shown = _rounded(found[np.ix_(order, order)], 3)
-    return [[None if np.isnan(value) else value for value in row] for row in shown]
+    ordered = np.asarray(found)[np.ix_(order, order)]
+    return [[None if np.isnan(v) else _rounded(v, 2) for v in row] for row in ordered]
 
 
 def _noise(subject: Subject, order: np.ndarray) -> Any:
     noise = getattr(subject.model, "noise_", None)
     if noise is None:
         return None
-    return {"null": _rounded(noise.null[order], 2), "column": _rounded(-noise.column[order], 2)}
-
-
-def _weights(subject: Subject, order: np.ndarray) -> Any:
-    found = getattr(subject.model, "weights_", None)
-    return None if found is None else _rounded(np.asarray(found)[order], 4)
+    return {"null": _rounded(noise.null[order], 2), "column": _rounded(noise.column[order], 2)}
 
 
 def _spectra(subject: Subject, shown: np.ndarray) -> Any:
-    kept = evidence_of(subject.model)
+    """Return relative eigenvalues; kernels on logarithmic axes, graphs on plain ones."""
+    model, kept = subject.model, view_spectra_of(subject.model)
     if kept is None:
         return None
-    spectra = []
-    for p in shown:
-        values = kept.values[p] / kept.values[p][0]
-        places = np.unique(np.geomspace(1, len(values), MOST_VALUES).round().astype(int))
-        points = [[int(i), float(f"{values[i - 1]:.4g}")] for i in places]
-        spectra.append({"points": points, "kept": int(subject.model.dimensions_[p])})
-    return {"k": int(subject.model.n_clusters), "views": spectra}
+    k = int(model.n_clusters)
+    if isinstance(model, MKCDNM):
+        views = [{"title": subject.views[p], "points": _curve(kept.values[p]), "k": k,
+                  "kept": int(model.dimensions_[p])} for p in shown]  # fmt: skip
+        return {"log": True, "least": None, "panels": views}
+    fused = {"title": "Fused graph", "points": _curve(model.eigenvalues_), "k": k}
+    views = [{"title": subject.views[p], "points": _curve(kept.values[p]), "k": k - 1}
+             for p in shown]  # fmt: skip
+    return {"log": False, "panels": [fused, *views]}
+
+
+def _curve(values: np.ndarray) -> list[list[float]]:
+    relative = np.asarray(values) / values[0]
+    places = np.unique(np.geomspace(1, len(relative), MOST_VALUES).round().astype(int))
+    return [[int(i), float(f"{relative[i - 1]:.4g}")] for i in places]
 
 
 def _samples(subject: Subject, shown: np.ndarray) -> Any:
-    """The drawn samples and where they lie, in both layouts, in the consensus and each view."""
+    """Return the drawn samples and their coordinates, for the embedding and each view."""
     H = getattr(subject.model, "embedding_", None)
     if H is None:
         return None
-    labels = subject.labels
-    kept = evidence_of(subject.model)
-    heads = [] if kept is None else [kept.heads[p] for p in shown]
-    limit = int(np.clip(POINTS // (1 + len(heads)), 500, MOST_DRAWN))
+    labels, kept = subject.labels, view_spectra_of(subject.model)
+    parts = [] if kept is None else [(kept.heads[p], subject.present(int(p))) for p in shown]
+    limit = int(np.clip(MOST_POINTS // (1 + len(parts)), 500, MOST_DRAWN))
     rows = sample_rows(labels, limit)
+    held = [(head[rows], None if there is None else there[rows]) for head, there in parts]
     plane = principal_plane(H)
-    ends = corners(labels, H)
-    principal = [plane, *(turned(principal_plane(head), plane) for head in heads)]
-    cornered = [between_corners(part, labels, ends) for part in (H, *heads)]
+    planes = [plane, *(aligned(principal_plane(*part), plane) for part in parts)]
+    layouts = {"principal": [_whole(points[rows], points) for points in planes]}
+    near = tsne(np.asarray(H)[rows])
+    if near is not None:
+        both = [near, *(predicted(near, *part) for part in held)]
+        layouts["tsne"] = [_whole(points, near) for points in both]
+    first = "tsne" if near is not None and subject.k > TSNE_ABOVE else "principal"
     return {
         "names": [subject.samples[i] for i in rows],
         "clusters": labels[rows].tolist(),
         "classes": None if subject.classes is None else subject.classes[rows].tolist(),
         "total": len(labels),
-        "principal": [_whole(points[rows], np.abs(points).max()) for points in principal],
-        "corners": [_whole(points[rows], 1.0) for points in cornered],
-        "ends": _whole(ends, 1.0),
+        "first": first,
+        "layouts": layouts,
     }
 
 
 def _blocks(subject: Subject, shown: np.ndarray) -> Any:
     model, labels = subject.model, subject.labels
-    kept = evidence_of(model)
+    kept = view_spectra_of(model)
     if hasattr(model, "embedding_"):
         first = block_means(model.embedding_, labels, CELLS)
     elif hasattr(model, "graph_"):
         first = graph_means(np.asarray(model.graph_), labels, CELLS)
     else:
         return None
-    heads = [] if kept is None else [kept.heads[p] for p in shown]
-    images = [first, *(block_means(head, labels, CELLS) for head in heads)]
+    views = [] if kept is None else [
+        block_means(kept.heads[p], labels, CELLS, subject.present(int(p))) for p in shown
+    ]  # fmt: skip
     return {
         "first": first_title(model),
         "cells": len(first),
         "edges": _rounded(block_edges(labels), 4),
-        "images": [_bytes(image) for image in images],
+        "images": [_bytes(image) for image in (first, *views)],
     }
-
-
-def first_title(model: Any) -> str:
-    """What the picture before those of the views shows."""
-    if hasattr(model, "noise_"):
-        return "Consensus"
-    return "Embedding" if hasattr(model, "embedding_") else "Graph"
 
 
 def _classes(subject: Subject) -> Any:
@@ -158,39 +170,31 @@ def _classes(subject: Subject) -> Any:
 
 
 def _choice(subject: Subject) -> Any:
-    choice = subject.choice
-    if choice is None:
-        return None
-    best = max(row.score for row in choice.table)
-    lines = {
-        "score": [row.score / best if best > 0 else 0.0 for row in choice.table],
-        "stability": [row.stability for row in choice.table],
-        "separation": [row.separation for row in choice.table],
-        "gap": [row.gap for row in choice.table],
-        "noise share": [row.noise for row in choice.table],
-    }
-    return {
-        "ks": [row.k for row in choice.table],
-        "chosen": choice.k,
-        "lines": {name: _rounded(np.array(values), 4) for name, values in lines.items()},
-    }
-
-
-def _stability(subject: Subject) -> Any:
-    found = subject.stability
+    found: Any = subject.choice
     if found is None:
         return None
-    flips = np.bincount(found.labels[found.samples < FLIPS], minlength=len(found.clusters))
-    return {"clusters": _rounded(found.clusters, 3), "flips": flips.tolist()}
+    columns = {name: [getattr(row, name) for row in found.table]
+               for name in ("modularity", "null", "null_high")}  # fmt: skip
+    return {
+        "ks": [row.k for row in found.table],
+        "chosen": found.k if found.structure else None,
+        "range": [found.low, found.high] if found.structure and found.high > found.low else None,
+        **{name: _rounded(np.array(values), 3) for name, values in columns.items()},
+    }
 
 
-def _whole(points: np.ndarray, most: float) -> list[int]:
-    scaled = points / most if most > 0 else points
-    return [int(value) for value in np.rint(UNIT * scaled).ravel()]
+def _whole(points: np.ndarray, reference: np.ndarray) -> list[int | None]:
+    """Return x and y in turn, scaled by the largest of the reference; None for absent samples."""
+    most = np.nanmax(np.abs(reference), initial=0.0)
+    scaled = np.clip(UNIT * (points / most if most > 0 else points), -1.1 * UNIT, 1.1 * UNIT)
+    return [None if np.isnan(value) else int(value) for value in np.rint(scaled).ravel()]
 
 
-def _rounded(values: np.ndarray, digits: int) -> Any:
-    return (np.round(np.asarray(values, dtype=float), digits) + 0.0).tolist()
+def _rounded(values: Any, digits: int) -> Any:
+    """Return floats with the digits that `number` shows."""
+    if np.ndim(values):
+        return [_rounded(value, digits) for value in values]
+    return float(number(values, digits))
 
 
 def _bytes(image: np.ndarray) -> str:

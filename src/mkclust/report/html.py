@@ -1,4 +1,4 @@
-"""Small pieces of HTML, escaped where they come from data."""
+"""Elements of HTML; everything that comes from data is escaped."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from html import escape
 
 
 class Raw(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
 
 def text(value: object) -> str:
-    """HTML as it is, everything else escaped.
+    """Escape a value, unless it is HTML already.
 
     >>> text("<b>"), text(Raw("<b>"))
     ('&lt;b&gt;', '<b>')
@@ -22,7 +22,10 @@ def text(value: object) -> str:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[object]], numeric: Sequence[int], caption: str
 ) -> Raw:
-    """A table; cells of the columns `numeric` are set flush right, the first cell is a header."""
+    """Return a table that scrolls sideways where it is too wide.
+
+    The columns `numeric` are aligned right; the first cell of a row is its header.
+    """
 
     def cell(position: int, value: object) -> str:
         name = "th" if position == 0 else "td"
@@ -40,9 +43,27 @@ def table(
     )
     return Raw(
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
-        f"<caption>{text(caption)}</caption>"
+        f"<caption><span>{text(caption)}</span></caption>"
         f"<thead><tr>{top}</tr></thead>\n<tbody>{body}</tbody></table></div>"
     )
+
+
+def bar(share: float, shown: str, tone: str = "main") -> Raw:
+    """Return a number with a bar beside it, whose length is a share from 0 to 1.
+
+    >>> bar(0.5, "0.50")
+    '<span class="bar-cell main"><b>0.50</b><i style="width:50.0%"></i></span>'
+    """
+    width = 100 * min(max(share, 0.0), 1.0)
+    return Raw(
+        f'<span class="bar-cell {tone}"><b>{text(shown)}</b><i style="width:{width:.1f}%"></i>'
+        "</span>"
+    )
+
+
+def badge(word: str) -> Raw:
+    """Return one word in a frame, styled by that word."""
+    return Raw(f'<span class="badge {escape(word)}">{text(word)}</span>')
 
 
 def paragraph(value: object, style: str = "") -> Raw:
@@ -56,7 +77,7 @@ def listing(lines: Iterable[object]) -> Raw:
 
 
 def chart(name: str, label: str, height: int, caption: str = "") -> Raw:
-    """A place for the script to draw in, with words for those who cannot see it."""
+    """Return a place for the script to draw in; `label` describes the chart to screen readers."""
     below = f"<figcaption>{text(caption)}</figcaption>" if caption else ""
     return Raw(
         f'<figure><div class="chart" id="chart-{name}" role="img" aria-label="{escape(label)}" '
@@ -65,7 +86,7 @@ def chart(name: str, label: str, height: int, caption: str = "") -> Raw:
 
 
 def grid(name: str) -> Raw:
-    """A place for small multiples, which the script fills."""
+    """Return a place for small charts side by side, which the script fills."""
     return Raw(f'<div class="multiples" id="grid-{name}"></div>')
 
 

@@ -1,18 +1,27 @@
-"""Pictures of an embedding as numbers: two dimensions, sorted blocks, a sample of the rows."""
+"""Two-dimensional layouts of the samples, and similarity matrices sorted by cluster.
+
+No layout uses the labels: it depends on the embedding alone.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
+from sklearn.manifold import TSNE
 
 from ..linalg.kmeans import unit_rows
 from ..linalg.spectrum import with_fixed_signs
+from ..linalg.threads import one_thread
 
-FEWEST = 20  # samples of a cluster that a picture shows in any case, if it has them
+FEWEST = 20  # samples of a small cluster that are always drawn, if it has that many
+TSNE_FROM, TSNE_UP_TO = 10, 2000  # samples; 2000 take about 4 s of CPU
+TSNE_ROUNDS, TSNE_ANGLE = 500, 0.8  # 1000 rounds at angle 0.5 take 10 s and look the same
+PERPLEXITY = 30.0
+EMPTY = 1e-6  # 1 - leverage below which a sample alone determines its own prediction
 
 
 def sample_rows(labels: np.ndarray, limit: int, seed: int = 0) -> np.ndarray:
-    """At most `limit` rows, ascending: each cluster in proportion, small ones not lost.
+    """Draw at most `limit` rows, ascending: clusters in proportion, small ones kept.
 
     >>> labels = np.repeat([0, 1], [990, 10])
     >>> np.bincount(labels[sample_rows(labels, 100)])
@@ -31,67 +40,101 @@ def sample_rows(labels: np.ndarray, limit: int, seed: int = 0) -> np.ndarray:
     return np.sort(np.concatenate(rows))
 
 
-def principal_plane(H: np.ndarray) -> np.ndarray:
-    """The two directions along which the unit rows of H (n, r) vary most: (n, 2)."""
-    Z = unit_rows(np.asarray(H, dtype=float))
+def principal_plane(H: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
+    """Return the first two principal components (n, 2) of the unit rows of H (n, r).
+
+    Samples that are not `present` (n,) are NaN.
+    """
+    held = np.ones(len(H), dtype=bool) if present is None else present
+    Z = unit_rows(np.asarray(H[held], dtype=float))
     Z = Z - Z.mean(axis=0)
     vectors = scipy.linalg.eigh(Z.T @ Z)[1]
     plane = Z @ with_fixed_signs(vectors[:, ::-1])[:, :2]
-    return np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))
+    points = np.full((len(H), 2), np.nan)
+    points[held] = np.pad(plane, ((0, 0), (0, 2 - plane.shape[1])))
+    return points
 
 
-def turned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Points (n, 2) turned or mirrored, not stretched, to lie closest to the reference."""
-    U, _, Vt = scipy.linalg.svd(points.T @ reference)
+def aligned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Rotate or reflect points (n, 2) to lie closest to a reference (n, 2); NaN rows stay."""
+    known = ~np.isnan(points[:, 0])
+    U, _, Vt = scipy.linalg.svd(points[known].T @ reference[known])
     return np.asarray(points @ U @ Vt)
 
 
-def corners(labels: np.ndarray, H: np.ndarray) -> np.ndarray:
-    """One corner of a regular polygon for each cluster (k, 2), neighbours in H side by side."""
-    k = int(labels.max()) + 1
-    plane = principal_plane(H)
-    centers = np.zeros((k, 2))
-    for c in np.unique(labels):  # a cluster that ran empty keeps its corner
-        centers[c] = plane[labels == c].mean(axis=0)
-    turn = np.arctan2(*(centers - centers.mean(axis=0)).T[::-1])
-    place = np.empty(k)
-    place[np.argsort(turn, kind="stable")] = np.arange(k)
-    angle = np.pi / 2 - 2 * np.pi * place / k
-    return np.column_stack([np.cos(angle), np.sin(angle)])
+def tsne(H: np.ndarray) -> np.ndarray | None:
+    """Return a t-SNE layout (n, 2) of the unit rows of H; None for too few or too many samples.
 
+    The seed is fixed, and one thread is used, so that the same embedding gives the same layout.
 
-def between_corners(H: np.ndarray, labels: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    r"""Each sample at the mean of the corners, weighed by likeness to the clusters: (n, 2).
-
-    Likeness is $\max(0, \cos)^2$ between the sample's row of H and a cluster's mean row, the
-    sample itself left out of that mean: a view that knows nothing of the clusters shows one heap
-    in the middle.
+    L. van der Maaten, G. Hinton. Visualizing data using t-SNE. Journal of Machine Learning
+    Research 9, 2008.
     """
-    Z = unit_rows(np.asarray(H, dtype=float))
-    member = np.eye(len(ends))[labels]
-    sums = member.T @ Z
-    likeness = Z @ unit_rows(sums).T
-    own = sums[labels] - Z
-    likeness[np.arange(len(Z)), labels] = np.sum(Z * unit_rows(own), axis=1)
-    weight = np.maximum(likeness, 0.0) ** 2
-    total = weight.sum(axis=1, keepdims=True)
-    weight = np.divide(weight, total, out=np.full_like(weight, 1 / len(ends)), where=total > 0)
-    return np.asarray(weight @ ends)
+    if not TSNE_FROM <= len(H) <= TSNE_UP_TO:
+        return None
+    start = principal_plane(H)
+    spread = start[:, 0].std()
+    if not spread > 0:
+        return None
+    found = TSNE(
+        init=(1e-4 * start / spread).astype(np.float32),
+        perplexity=min(PERPLEXITY, (len(H) - 1) / 3),
+        max_iter=TSNE_ROUNDS,
+        angle=TSNE_ANGLE,
+        random_state=0,
+    )
+    with one_thread():
+        points = found.fit_transform(unit_rows(np.asarray(H, dtype=float)))
+    return np.asarray(points - points.mean(axis=0), dtype=float)
 
 
-def block_means(H: np.ndarray, labels: np.ndarray, cells: int) -> np.ndarray:
-    r"""Cosines of all pairs of rows of H, sorted by cluster, as means over a grid of cells.
+def predicted(
+    points: np.ndarray, head: np.ndarray, present: np.ndarray | None = None
+) -> np.ndarray:
+    r"""Predict a layout (n, 2) from the unit rows of a view's eigenvectors (n, r).
+
+    The prediction is a linear regression, and every sample is left out of its own:
+    $y_i - (y_i - \hat y_i)/(1 - h_{ii})$ with $\hat y$ the fitted values and h the leverages. A
+    view without information about the layout puts all samples near the center. Samples that are
+    not `present` are NaN.
+
+    >>> rng = np.random.default_rng(0)
+    >>> points = unit_rows(rng.standard_normal((200, 2)))
+    >>> same, other = predicted(points, points), predicted(points, rng.standard_normal((200, 2)))
+    >>> bool(np.allclose(same, points)), bool(np.abs(other).mean() < 0.2)
+    (True, True)
+    """
+    held = np.ones(len(points), dtype=bool) if present is None else present
+    columns = np.column_stack([np.ones(held.sum()), unit_rows(np.asarray(head[held], dtype=float))])
+    basis = scipy.linalg.orth(columns)
+    fitted = basis @ (basis.T @ points[held])
+    free = 1 - np.sum(basis**2, axis=1, keepdims=True)
+    residual = np.divide(points[held] - fitted, free, out=np.zeros_like(fitted), where=free > EMPTY)
+    found = np.full(points.shape, np.nan)
+    found[held] = points[held] - residual
+    return found
+
+
+def block_means(
+    H: np.ndarray, labels: np.ndarray, cells: int, present: np.ndarray | None = None
+) -> np.ndarray:
+    r"""Return cosines of all pairs of rows of H, sorted by cluster, as means over a grid.
 
     A mean of cosines is the product of mean unit rows, so all n^2 pairs count at O(n r) cost.
-    (cells, cells), or (n, n) for n below that.
+    (cells, cells), or (n, n) for n below that. Samples that are not `present` are left out of
+    the means; a cell without samples is 0.
     """
-    Z = unit_rows(np.asarray(H, dtype=float))[_sorted(labels)]
+    order = _sorted(labels)
+    Z = unit_rows(np.asarray(H, dtype=float))[order]
     means = _cell_means(Z, cells)
+    if present is not None:
+        share = _cell_means(present[order].astype(float)[:, None], cells)
+        means = np.divide(means, share, out=np.zeros_like(means), where=share > 0)
     return np.asarray(means @ means.T)
 
 
 def graph_means(graph: np.ndarray, labels: np.ndarray, cells: int) -> np.ndarray:
-    """The same for a graph (n, n): mean weights, the strongest hundredth of the cells at 1."""
+    """Return the same for a graph (n, n): mean weights, divided by their 0.99 quantile."""
     order = _sorted(labels)
     symmetric = (graph + graph.T)[np.ix_(order, order)] / 2
     means = _cell_means(_cell_means(symmetric, cells).T, cells)
@@ -100,7 +143,7 @@ def graph_means(graph: np.ndarray, labels: np.ndarray, cells: int) -> np.ndarray
 
 
 def block_edges(labels: np.ndarray) -> np.ndarray:
-    """Where each cluster begins in the sorted order, and where the last ends, from 0 to 1."""
+    """Return where each cluster begins in the sorted order, and where the last ends: 0 to 1."""
     return np.concatenate([[0], np.cumsum(np.bincount(labels))]) / len(labels)
 
 

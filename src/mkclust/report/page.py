@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -15,38 +16,37 @@ from .charts import chart_data
 from .groups import silhouettes
 from .html import Raw, text
 from .subject import Subject
+from .views import spectra, views
 
 ECHARTS = "6.1.0"
-TITLES = {
-    "summary": "Summary", "choice": "How many", "views": "Views", "samples": "Samples",
-    "blocks": "Blocks", "clusters": "Clusters", "stability": "Stability", "classes": "Classes",
-    "proof": "Proof", "details": "Details",
-}  # fmt: skip
+TITLE = re.compile(r'<section id="(\w+)".*?<h2[^>]*>(.*?)</h2>', re.S)
 
 
 def render(subject: Subject) -> str:
-    """The page as text: style, script, chart library and data inside, nothing to load."""
+    """Return the page as text: style, scripts, chart library and data are inside."""
     H = getattr(subject.model, "embedding_", None)
     found = None if H is None else silhouettes(H, subject.labels)
     data = chart_data(subject, found)
-    parts = {
-        "summary": sections.summary(subject, found),
-        "choice": questions.how_many(subject),
-        "views": sections.views(subject),
-        "samples": sections.samples(subject, data["samples"]),
-        "blocks": sections.blocks(subject, data["blocks"]),
-        "clusters": sections.clusters(subject, found),
-        "stability": questions.stable(subject),
-        "classes": sections.known_classes(subject, data["classes"]),
-        "proof": sections.proof(subject),
-        "details": sections.details(subject),
-    }
-    return _filled({name: part for name, part in parts.items() if part}, data, subject)
+    parts = [
+        sections.summary(subject, found),
+        sections.clusters(subject, found),
+        sections.known_classes(subject, data["classes"]),
+        views(subject),
+        questions.stability(subject),
+        questions.influence(subject),
+        questions.choice(subject),
+        sections.samples(subject, data["samples"]),
+        sections.blocks(subject, data["blocks"]),
+        spectra(subject, data["spectra"]),
+        sections.details(subject),
+    ]
+    return _filled([part for part in parts if part], data, subject)
 
 
-def _filled(parts: dict[str, Raw], data: dict[str, Any], subject: Subject) -> str:
+def _filled(parts: list[Raw], data: dict[str, Any], subject: Subject) -> str:
     scripts = {name: _static(f"{name}.js") for name in ("echarts.min", "charts", "page")}
-    links = "".join(f'<a href="#{name}">{TITLES[name]}</a>' for name in parts)
+    titles = [found.groups() for part in parts if (found := TITLE.match(part))]
+    links = "".join(f'<a href="#{name}">{title}</a>' for name, title in titles)
     return Template(_static("page.html")).substitute(
         policy=_policy(list(scripts.values())),
         version=text(__version__),
@@ -56,7 +56,7 @@ def _filled(parts: dict[str, Raw], data: dict[str, Any], subject: Subject) -> st
         ),
         style=_static("page.css"),
         navigation=links,
-        sections="\n".join(parts.values()),
+        sections="\n".join(parts),
         data=_inert(data),
         library=scripts["echarts.min"],
         charts=scripts["charts"],
@@ -69,7 +69,7 @@ def _static(name: str) -> str:
 
 
 def _policy(scripts: list[str]) -> str:
-    """Nothing is loaded, and no script runs but these: not even one that slipped into the data."""
+    """Return a content security policy: nothing is loaded, and only these scripts run."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
@@ -79,7 +79,7 @@ def _policy(scripts: list[str]) -> str:
 
 
 def _inert(data: dict[str, Any]) -> str:
-    """JSON without a character that could end the script element it stands in."""
+    """Return JSON without characters that could end the script element around it."""
     dumped = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         dumped = dumped.replace(character, f"\\u{ord(character):04x}")

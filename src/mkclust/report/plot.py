@@ -1,49 +1,55 @@
-"""Plots of a fitted model for notebooks; each draws into `ax`, or a new figure, and returns it.
+"""Plots of fitted models and of the answers to later questions.
 
+Every function draws into the matplotlib axes `ax`, or into a new figure, and returns the axes.
 They need matplotlib: ``pip install mkclust[plot]``.
 
 >>> import matplotlib
 >>> matplotlib.use("Agg")
->>> from mkclust import MKCDNM, datasets, plot
+>>> from mkclust import GraphFusion, datasets, plot
 >>> views = datasets.make_views(90, n_clusters=3, n_views=3, noise=0.5, random_state=0)
->>> model = MKCDNM(3, random_state=0).fit(views)
+>>> model = GraphFusion(3, random_state=0).fit(views)
 >>> plot.agreement(model).get_title()
 'Agreement of views'
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..agreement.chance import ranking, unrelated
-from ..agreement.spectra import Evidence, evidence_of
+from ..agreement.chance import mean_agreement, ranking, unrelated
+from ..agreement.spectra import ViewSpectra, view_spectra_of
+from ..dual_noise.noise import Noise
 from ..exceptions import InputError
-from ..inspection.choose_k import ChoiceOfK
 from ..inspection.stability import Stability
 from . import palette
+from .charts import TSNE_ABOVE, first_title
 from .layout import (
-    between_corners,
+    aligned,
     block_edges,
     block_means,
-    corners,
     graph_means,
+    predicted,
     principal_plane,
     sample_rows,
-    turned,
+    tsne,
 )
+from .words import DISSOLVED, STABLE, number
 
-DRAWN = 5000  # samples, at most
+MOST_DRAWN = 2000  # samples
 CELLS = 300  # of a block heat map, each way
 ALARM = "#b3261e"
+MAIN, OTHER = "#2f6f9f", "#c26a1b"
 LINES = ("-", (0, (4, 2)), ":", "-.")
+LAYOUTS = ("auto", "t-sne", "principal")
 
 
 def agreement(model: Any, ax: Any = None) -> Any:
-    """Heat map of the chance-corrected agreement of all pairs of views, most trusted first."""
+    """Draw a heat map of the chance-corrected agreement of all pairs of views."""
     found = _of(model, "agreement_")
     order = ranking(model)
     ax = _axes(ax, 0.7 * len(order) + 2.2)
@@ -52,9 +58,7 @@ def agreement(model: Any, ax: Any = None) -> Any:
         for x, q in enumerate(order):
             if p != q and len(order) <= 14 and not np.isnan(found[p, q]):
                 ink = "white" if found[p, q] > 0.55 else "black"
-                ax.text(
-                    x, y, f"{found[p, q].round(2) + 0.0:.2f}", ha="center", va="center", color=ink
-                )
+                ax.text(x, y, number(found[p, q], 2), ha="center", va="center", color=ink)
     _name_views(ax.set_xticks, ax.get_xticklabels, model, order, rotation=35, ha="right")
     _name_views(ax.set_yticks, ax.get_yticklabels, model, order)
     ax.figure.colorbar(image, ax=ax, shrink=0.8, label="0 = chance, 1 = equal")
@@ -62,48 +66,79 @@ def agreement(model: Any, ax: Any = None) -> Any:
     return ax
 
 
-def noise(model: Any, ax: Any = None) -> Any:
-    """N-noise to the right and C-noise to the left of zero, for every view, most trusted first."""
-    found = _of(model, "noise_")
+def weights(model: Any, ax: Any = None) -> Any:
+    """Draw the weight of every view, with its agreement and redundancy where they are known.
+
+    Weights are not quality scores: redundant views share their weight.
+    """
+    found = np.asarray(_of(model, "weights_"), dtype=float)
     order = ranking(model)
     ax = _axes(ax, 0.45 * len(order) + 1.6, 6.5)
-    places = np.arange(len(order))
-    ax.barh(places, found.null[order], color="#2f6f9f", label="N-noise: not in the consensus")
-    ax.barh(places, found.column[order], color="#c26a1b", label="C-noise: lacking of it")
+    ax.barh(np.arange(len(order)), found[order], color=MAIN)
     for y, p in enumerate(order):
-        ax.annotate(f" {found.null[p]:.1f}", (found.null[p], y), va="center", fontsize=9)
-        ax.annotate(
-            f"{found.column[p]:.1f} ", (found.column[p], y), va="center", ha="right", fontsize=9
-        )
+        ax.annotate(f" {number(found[p], 2)}{_reason(model, p)}", (found[p], y), va="center",
+                    fontsize=9)  # fmt: skip
     _name_views(ax.set_yticks, ax.get_yticklabels, model, order)
     ax.invert_yaxis()
-    ax.margins(x=0.14)
+    room = 1.9 if hasattr(model, "redundancy_") else 1.2  # for the text after the bars
+    ax.set_xlim(0, room * found.max() or 1)
+    ax.axvline(found.mean(), color="black", linewidth=0.8, linestyle=":")
+    ax.set_xlabel("weight (dotted line: equal weights)")
+    ax.set_title("Weights of views")
+    _plain(ax)
+    return ax
+
+
+def noise(found: Any, ax: Any = None, *, names: Sequence[str] | None = None) -> Any:
+    """Draw N-noise to the right and C-noise to the left of zero, for every view.
+
+    `found` is a fitted MKCDNM or what `view_noise` returns; `names` are the names of the views
+    in the latter case.
+    """
+    model = None if isinstance(found, Noise) else found
+    parts: Noise = found if isinstance(found, Noise) else _of(found, "noise_")
+    order = np.arange(len(parts.null)) if model is None else ranking(model)
+    ax = _axes(ax, 0.45 * len(order) + 1.6, 6.5)
+    places = np.arange(len(order))
+    ax.barh(places, parts.null[order], color=MAIN, label="N-noise: outside the consensus")
+    ax.barh(places, parts.column[order], color=OTHER, label="C-noise: missing from the view")
+    for y, p in enumerate(order):
+        right, left = number(parts.null[p], 2), number(parts.column[p], 2)
+        ax.annotate(f" {right}", (parts.null[p], y), va="center", fontsize=9)
+        ax.annotate(f"{left} ", (parts.column[p], y), va="center", ha="right", fontsize=9)
+    if model is not None:
+        _name_views(ax.set_yticks, ax.get_yticklabels, model, order)
+    else:
+        ax.set_yticks(places, names or [f"view{p + 1}" for p in order])
+    ax.invert_yaxis()
+    ax.margins(x=0.16)
     ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_xlabel("directions")
-    ax.set_title("Dual noise of views")
+    ax.set_xlabel("dimensions")
+    ax.set_title("Noise of views")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, frameon=False, fontsize=9)
     _plain(ax)
     return ax
 
 
 def blocks(model: Any, view: str | None = None, ax: Any = None) -> Any:
-    """Cosines of all pairs of samples, sorted by cluster: in the consensus, or in one view.
+    """Draw the cosine similarity of all pairs of samples, sorted by cluster.
 
-    A method that learns a graph instead of an embedding shows its weights.
+    By default that of the embedding; with `view` that of a view's leading eigenvectors. A method
+    that learns a graph instead of an embedding shows its edge weights.
     """
     check_is_fitted(model, "labels_")
     labels = model.labels_
     if view is None and not hasattr(model, "embedding_"):
         image = graph_means(np.asarray(_of(model, "graph_")), labels, CELLS)
     else:
-        image = block_means(_embedded(model, view), labels, CELLS)
+        image = block_means(*_embedded(model, view, labels, CELLS))
     ax = _axes(ax, 5.0)
     ax.imshow(image, vmin=0, vmax=1, cmap=_heat(), extent=(0, 1, 1, 0), interpolation="nearest")
     edges = block_edges(labels)
     for cluster, (start, end) in enumerate(pairwise(edges)):
-        colour, _ = palette.style(cluster)
+        color, _ = palette.style(cluster)
         for band in ((start, -0.035, end - start, 0.03), (-0.035, start, 0.03, end - start)):
-            ax.add_patch(_rectangle(band, colour))
+            ax.add_patch(_rectangle(band, color))
     ax.set_xlim(-0.04, 1)
     ax.set_ylim(1, -0.04)
     ax.set_xticks([])
@@ -112,150 +147,206 @@ def blocks(model: Any, view: str | None = None, ax: Any = None) -> Any:
     ax.tick_params(length=0)
     ax.set_ylabel("cluster")
     ax.spines[:].set_visible(False)
-    ax.set_title(view or "Consensus")
+    ax.set_title(view or first_title(model))
     return ax
 
 
 def spectrum(model: Any, ax: Any = None) -> Any:
-    """Every view's eigenvalues, the largest set to 1, with a mark where d_p directions end."""
-    kept = _kept(model)
+    """Draw the leading eigenvalues, relative to the largest, and the number of clusters.
+
+    For graph fusion those of the fused graph and of the graph of every view; the latter begin
+    at 2, because their graphs are centered. For MKC-DNM those of every view's kernel on
+    logarithmic axes, with a mark at the number of eigenvectors kept.
+    """
+    kept = _spectra(model)
     ax = _axes(ax, 4.2, 6.5)
+    dimensions = getattr(model, "dimensions_", None)
+    if dimensions is None:
+        values = model.eigenvalues_ / model.eigenvalues_[0]
+        ax.plot(np.arange(1, len(values) + 1), values, color="black", linewidth=2.5,
+                label="fused graph")  # fmt: skip
     for rank, p in enumerate(ranking(model)):
-        colour, marker = palette.style(rank)
-        values = kept.values[p] / kept.values[p][0]
-        d = int(model.dimensions_[p])
-        ax.plot(np.arange(1, len(values) + 1), values, color=colour, linewidth=1.5,
-                label=f"{model.view_names_in_[p]}, d = {d}")  # fmt: skip
-        ax.plot([d], [values[d - 1]], color=colour, marker=marker, markersize=8, linestyle="none",
-                markeredgecolor="white")  # fmt: skip
+        color, marker = palette.style(rank)
+        values, name = kept.values[p] / kept.values[p][0], str(model.view_names_in_[p])
+        d = None if dimensions is None else int(dimensions[p])
+        first = 2 if d is None else 1
+        ax.plot(np.arange(first, len(values) + first), values, color=color, linewidth=1.5,
+                label=name if d is None else f"{name}, d = {d}")  # fmt: skip
+        if d is not None:
+            ax.plot([d], [values[d - 1]], color=color, marker=marker, markersize=8,
+                    linestyle="none", markeredgecolor="white")  # fmt: skip
     ax.axvline(model.n_clusters, color="black", linewidth=1, linestyle="--",
                label=f"k = {model.n_clusters}")  # fmt: skip
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_xlabel("direction")
-    ax.set_ylabel("eigenvalue, largest = 1")
-    ax.set_title("Directions kept of each spectrum")
+    if dimensions is not None:
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+    ax.set_xlabel("eigenvalue number")
+    ax.set_ylabel("eigenvalue / largest")
+    ax.set_title("Spectra")
     ax.legend(frameon=False, fontsize=9)
     _plain(ax)
     return ax
 
 
 def embedding(model: Any, view: str | None = None, layout: str = "auto", ax: Any = None) -> Any:
-    """The samples in two dimensions, coloured by cluster: in the consensus, or in one view.
+    """Draw the samples in two dimensions, colored by cluster.
 
-    ``"principal"`` shows the two directions of most variance, a view's turned to match the
-    consensus; ``"corners"`` gives every cluster a corner and puts a sample between those it
-    resembles. ``"auto"`` takes corners for more than three clusters, which no plane can hold apart.
+    ``"t-sne"`` keeps neighbors together; for a `view` it is predicted from the view's leading
+    eigenvectors by linear regression, every sample left out of its own prediction.
+    ``"principal"`` shows the first two principal components. ``"auto"`` is t-SNE for more than
+    three clusters. No layout uses the labels. Samples that a view lacks are not drawn.
     """
-    H = _embedded(model, view)
-    if layout == "auto":
-        layout = "corners" if model.labels_.max() > 2 else "principal"
-    if layout == "principal":
-        points = principal_plane(H)
-        if view is not None:
-            points = turned(points, principal_plane(model.embedding_))
-    elif layout == "corners":
-        points = between_corners(H, model.labels_, corners(model.labels_, model.embedding_))
-    else:
-        raise InputError(f'layout must be "auto", "principal" or "corners", got {layout!r}')
+    if layout not in LAYOUTS:
+        raise InputError(f"layout must be one of {', '.join(LAYOUTS)}, got {layout!r}")
+    H, labels = np.asarray(_of(model, "embedding_")), np.asarray(model.labels_)
+    rows = sample_rows(labels, MOST_DRAWN)
+    points = _layout(model, view, H, rows, layout)
     ax = _axes(ax, 5.0, 5.6)
-    rows = sample_rows(model.labels_, DRAWN)
-    for cluster in range(int(model.labels_.max()) + 1):
-        colour, marker = palette.style(cluster)
-        own = points[rows[model.labels_[rows] == cluster]]
+    for cluster in range(int(labels.max()) + 1):
+        color, marker = palette.style(cluster)
+        own = points[labels[rows] == cluster]
         ax.scatter(
-            *own.T, s=14, color=colour, marker=marker, alpha=0.75, linewidths=0, label=str(cluster)
+            *own.T, s=14, color=color, marker=marker, alpha=0.75, linewidths=0, label=str(cluster)
         )
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xticks([])
     ax.set_yticks([])
-    ax.set_title(view or "Consensus")
+    ax.set_title(view or first_title(model))
     ax.legend(title="cluster", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False,
               fontsize=9, markerscale=1.4)  # fmt: skip
     return ax
 
 
 def evolution(model: Any, ax: Any = None) -> Any:
-    """Directions kept of each view, round by round of the search."""
+    """Draw how many eigenvectors MKC-DNM keeps of each view, round by round of its search."""
     history = _of(model, "history_")
     if not history:
-        raise InputError('solver="exact" goes through no rounds; fit with "authors" or "paper"')
+        raise InputError('solver="exact" has no rounds; fit with solver="authors" or "paper"')
     ax = _axes(ax, 4.2, 6.5)
     rounds = np.arange(1, len(history) + 1)
     d = np.array([step.d for step in history])
     for rank, p in enumerate(ranking(model)):
-        colour, marker = palette.style(rank)
-        line = LINES[rank % len(LINES)]  # one under another shows through the gaps
-        ax.plot(rounds, d[:, p], color=colour, linestyle=line, marker=marker, markersize=5,
+        color, marker = palette.style(rank)
+        line = LINES[rank % len(LINES)]  # dashes, so that coinciding lines stay visible
+        ax.plot(rounds, d[:, p], color=color, linestyle=line, marker=marker, markersize=5,
                 label=f"{model.view_names_in_[p]}, d = {d[-1, p]}")  # fmt: skip
     ax.set_xticks(rounds if len(rounds) <= 20 else rounds[:: len(rounds) // 10])
     ax.set_xlabel("round")
-    ax.set_ylabel("directions kept")
+    ax.set_ylabel("eigenvectors kept")
     ax.set_title("Search for the dimensions")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     _plain(ax)
     return ax
 
 
-def choice(found: ChoiceOfK, ax: Any = None) -> Any:
-    """The evidence for every number of clusters tried, the score set to 1 at its best."""
+def choice(found: Any, ax: Any = None) -> Any:
+    """Draw modularity against the number of clusters, with the band of the null model.
+
+    `found` is what `choose_k` returns, or a model whose number of clusters was chosen by
+    ``cluster(views, "auto")``. The band reaches from the mean of the null model to its upper
+    limit; numbers that are about as good are shaded.
+    """
+    found = getattr(found, "choice_of_k_", found)
+    if not hasattr(found, "table"):
+        raise InputError(f"plot.choice takes the result of choose_k, not {type(found).__name__}")
     ks = [row.k for row in found.table]
-    best = max(row.score for row in found.table) or 1.0
     ax = _axes(ax, 4.2, 6.5)
-    ax.plot(ks, [row.score / best for row in found.table], color="black", linewidth=2.5,
-            marker="o", label="score")  # fmt: skip
-    for rank, name in enumerate(("stability", "separation", "gap", "noise")):
-        colour, marker = palette.style(rank)
-        ax.plot(ks, [getattr(row, name) for row in found.table], color=colour, marker=marker,
-                markersize=4, linewidth=1.2, linestyle=LINES[rank], label=name)  # fmt: skip
-    ax.axvline(found.k, color=ALARM, linewidth=1, label=f"k = {found.k}")
-    ax.set_xlabel("clusters")
-    ax.set_title("How many clusters")
+    ax.fill_between(ks, [row.null for row in found.table], [row.null_high for row in found.table],
+                    color="#8a949e", alpha=0.35, linewidth=0, label="null model")  # fmt: skip
+    ax.plot(ks, [row.modularity for row in found.table], color=MAIN, linewidth=2, marker="o",
+            label="modularity")  # fmt: skip
+    if found.structure:
+        ax.axvline(found.k, color="black", linewidth=1, linestyle="--", label=f"k = {found.k}")
+        if found.high > found.low:
+            ax.axvspan(found.low - 0.3, found.high + 0.3, color=MAIN, alpha=0.12, linewidth=0,
+                       label="about as good")  # fmt: skip
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.set_xlabel("number of clusters")
+    ax.set_ylabel("modularity")
+    ax.set_title("Number of clusters" if found.structure else "No cluster structure")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     _plain(ax)
     return ax
 
 
 def stability(found: Stability, ax: Any = None) -> Any:
-    """How much of every cluster halves of the samples keep: mean Jaccard index."""
+    """Draw the mean Jaccard index of every cluster and its match in refits to halves."""
+    if not isinstance(found, Stability):
+        raise InputError(
+            f"plot.stability takes the result of mkclust.stability, not {type(found).__name__}"
+        )
     k = len(found.clusters)
     ax = _axes(ax, 0.35 * k + 1.4, 6.0)
     ax.barh(range(k), found.clusters, color=[palette.style(c)[0] for c in range(k)])
     for cluster, value in enumerate(found.clusters):
-        ax.annotate(f" {value:.2f}", (value, cluster), va="center", fontsize=9)
+        ax.annotate(f" {number(value, 3)}", (value, cluster), va="center", fontsize=9)
     ax.set_yticks(range(k), [f"cluster {cluster}" for cluster in range(k)])
     ax.invert_yaxis()
-    ax.set_xlim(0, 1.1)
-    ax.axvline(0.5, color="black", linewidth=0.8, linestyle=":")
-    ax.set_xlabel("Jaccard index, mean over halves")
+    ax.set_xlim(0, 1.15)
+    for limit in (DISSOLVED, STABLE):
+        ax.axvline(limit, color="black", linewidth=0.8, linestyle=":")
+    ax.set_xlabel(f"mean Jaccard index (below {DISSOLVED} dissolved, from {STABLE} on stable)")
     ax.set_title("Stability of clusters")
     _plain(ax)
     return ax
 
 
 def _of(model: Any, attribute: str) -> Any:
-    """What the plot shows, or an error that says which models have it."""
+    """Return what the plot shows, or raise an error that names the attribute."""
     check_is_fitted(model, "labels_")
     if not hasattr(model, attribute):
-        raise InputError(f"{model.title} has nothing to show here; this plot is for MKC-DNM")
+        raise InputError(f"{model.title} has no {attribute}, which this plot shows")
     return getattr(model, attribute)
 
 
-def _kept(model: Any) -> Evidence:
+def _reason(model: Any, p: int) -> str:
+    if not hasattr(model, "redundancy_"):
+        return ""
+    extra = float(model.redundancy_[p].sum() - 1)
+    trust = float(mean_agreement(model.agreement_)[p])
+    return f" (agreement {number(trust, 2)}, redundancy {number(extra, 2)})"
+
+
+def _spectra(model: Any) -> ViewSpectra:
     check_is_fitted(model, "labels_")
-    kept = evidence_of(model)
+    kept = view_spectra_of(model)
     if kept is None:
-        raise InputError("spectra are kept by MKC-DNM with approximation=None, and not otherwise")
+        raise InputError(
+            f"{model.title} kept no eigenvectors of single views; graph fusion does, and MKC-DNM "
+            "with approximation=None"
+        )
     return kept
 
 
-def _embedded(model: Any, view: str | None) -> np.ndarray:
-    if view is None:
-        return np.asarray(_of(model, "embedding_"))
+def _view(model: Any, view: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the leading eigenvectors (n, k) of a view, and which samples it holds (n,)."""
     names = [str(name) for name in model.view_names_in_]
     if view not in names:
-        raise InputError(f"no view {view!r}; there are {', '.join(names)}")
-    return np.asarray(_kept(model).heads[names.index(view)])
+        raise InputError(f"no view {view!r}; the views are {', '.join(names)}")
+    p, presence = names.index(view), getattr(model, "presence_", None)
+    return _spectra(model).heads[p], None if presence is None else presence[:, p]
+
+
+def _embedded(model: Any, view: str | None, labels: np.ndarray, cells: int) -> tuple[Any, ...]:
+    if view is None:
+        return np.asarray(model.embedding_), labels, cells
+    head, present = _view(model, view)
+    return head, labels, cells, present
+
+
+def _layout(model: Any, view: str | None, H: np.ndarray, rows: np.ndarray, asked: str) -> Any:
+    near = None
+    if asked == "t-sne" or (asked == "auto" and model.labels_.max() >= TSNE_ABOVE):
+        near = tsne(H[rows])
+    if near is None:
+        points = principal_plane(H)
+        if view is not None:
+            points = aligned(principal_plane(*_view(model, view)), points)
+        return points[rows]
+    if view is None:
+        return near
+    head, present = _view(model, view)
+    return predicted(near, head[rows], None if present is None else present[rows])
 
 
 def _axes(ax: Any, height: float, width: float | None = None) -> Any:
@@ -272,18 +363,18 @@ def _heat() -> Any:
     return LinearSegmentedColormap.from_list("mkclust", palette.HEAT_LIGHT)
 
 
-def _rectangle(band: tuple[float, float, float, float], colour: str) -> Any:
+def _rectangle(band: tuple[float, float, float, float], color: str) -> Any:
     from matplotlib.patches import Rectangle
 
-    return Rectangle(band[:2], *band[2:], color=colour, linewidth=0)
+    return Rectangle(band[:2], *band[2:], color=color, linewidth=0)
 
 
 def _name_views(ticks: Any, texts: Any, model: Any, order: np.ndarray, **style: Any) -> None:
-    """Names of the views along an axis, unrelated ones in red."""
+    """Write names of the views along an axis, unrelated ones in red."""
     ticks(np.arange(len(order)), [str(model.view_names_in_[p]) for p in order], **style)
-    lone = unrelated(model)
+    alone = unrelated(model)
     for text, p in zip(texts(), order, strict=True):
-        if int(p) in lone:
+        if int(p) in alone:
             text.set(color=ALARM, fontweight="bold")
 
 

@@ -1,83 +1,106 @@
-"""The page's answers to the next questions: how many clusters, how stable, which views matter."""
+"""The sections about later questions: number of clusters, stability, leaving out views."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ..agreement.chance import ranking
-from ..inspection.influence import LeftOut, change
-from ..inspection.stability import FLIPS
+from ..inspection.stability import MOVES
+from ..inspection.view_influence import LeftOut, describe_ari
 from . import words
-from .html import Raw, chart, paragraph, section, table, text
+from .html import Raw, badge, bar, chart, paragraph, section, table, text
 from .subject import Subject, shortened
+from .words import number
 
 LISTED = 200  # least stable samples, at most
 
 
-def how_many(subject: Subject) -> Raw:
-    """Evidence for every number of clusters tried; empty where none was looked for."""
-    choice = subject.choice
-    if choice is None:
+def choice(subject: Subject) -> Raw:
+    """Return the evidence for every number of clusters tried; empty where none was chosen."""
+    found: Any = subject.choice
+    if found is None:
         return Raw("")
-    rows = []
-    for row in choice.table:
-        verdict = "chosen" if row.k == choice.k else "next" if row.k == choice.second else ""
-        rows.append([
-            row.k, f"{row.score:.3f}", f"{row.stability:.2f}", f"{row.information:.2f}",
-            f"{row.separation:.2f}", f"{row.gap:.2f}", f"{row.noise:.2f}",
-            Raw(f'<span class="verdict strong">{verdict}</span>' if verdict else ""),
-        ])  # fmt: skip
-    head = ["clusters", "score", "stability", "shared bits", "separation", "gap", "noise share"]
-    used = subject.model.n_clusters
-    parts: list[str] = [paragraph(f"{choice}.")]
-    if used != choice.k:
-        parts.append(paragraph(f"The clusters on this page are {used}, not {choice.k}.", "note"))
+    parts: list[str] = [paragraph(words.sentence(str(found))), *_used(subject)]
     parts += [
-        chart("choice", "Lines of score, stability, separation, gap and noise against the number; "
-              "the table below has the numbers.", 260, "Against the number of clusters; the "
-              "score is set to 1 at its best."),
+        '<div class="pair">',
+        chart("choice", "Modularity against the number of clusters, with the range of the null "
+              "model; the table has the numbers.", 340),
+        table(["clusters", "modularity", "null mean", "null limit", "cluster sizes", ""],
+              [_candidate(row, found) for row in found.table], range(1, 4),
+              "Numbers of clusters tried"),
+        "</div>",
         paragraph(
-            "Stability: ARI between the answers of two halves of the samples. Shared bits: what "
-            "these answers have in common beyond chance. Separation: mean silhouette in the "
-            "consensus. Gap: how far the consensus spectrum drops after its first k-1 directions. "
-            "Noise share: how much of the directions kept lies outside the consensus. The score "
-            "is shared bits × √separation × (1 + gap).",
+            "Modularity: the share of the graph's edge weight inside clusters, minus the share "
+            "expected by chance for clusters of these sizes. Null model: the same for data "
+            "without cluster structure; the gray band reaches from its mean to its upper limit. "
+            "Only a curve above the band is evidence for clusters."
+            f"{_range(found)} p-value of the cluster structure: {found.p_value:.2g}.",
             "hint",
         ),
-        table([*head, ""], rows, range(7), "Numbers of clusters tried"),
     ]  # fmt: skip
-    return section("choice", "How many clusters", parts)
+    return section("choice", "Number of clusters", parts)
 
 
-def stable(subject: Subject) -> Raw:
-    """Clusters and samples that halves of the data keep; empty where it was not looked at."""
+def _used(subject: Subject) -> Iterator[str]:
+    """Yield how the number of clusters on the page relates to the recommended one."""
+    found: Any = subject.choice
+    used = int(subject.model.n_clusters)
+    if not found.structure:
+        yield paragraph("The clusters on this page may be arbitrary.", "note")
+    elif found.low <= used <= found.high and used != found.k:
+        yield paragraph(f"This page shows {used} clusters, which is about as good.")
+    elif used != found.k:
+        both = f"This page shows {used} clusters; the recommended number is {found.k}."
+        yield paragraph(both, "note")
+
+
+def _range(found: Any) -> str:
+    if found.low >= found.high:
+        return ""
+    return f" Numbers from {found.low} to {found.high} are about as good."
+
+
+def _candidate(row: Any, found: Any) -> list[object]:
+    inside = found.structure and found.low <= row.k <= found.high
+    word = "chosen" if row.k == found.k else "about as good" if inside else ""
+    sizes = sorted(row.sizes)
+    spread = f"{sizes[0]} to {sizes[-1]}" if sizes else "–"
+    return [
+        row.k, *(number(value, 3) for value in (row.modularity, row.null, row.null_high)), spread,
+        badge(word) if word else "",
+    ]  # fmt: skip
+
+
+def stability(subject: Subject) -> Raw:
+    """Return how far refits to halves of the samples keep clusters and samples."""
     found = subject.stability
     if found is None:
         return Raw("")
-    sizes = np.bincount(found.labels, minlength=len(found.clusters))
-    flips = np.bincount(found.labels[found.samples < FLIPS], minlength=len(found.clusters))
-    clusters = [
-        [cluster, sizes[cluster], f"{value:.2f}", words.steadiness(value), int(flips[cluster])]
-        for cluster, value in enumerate(found.clusters)
-    ]
-    head = ["cluster", "samples", "Jaccard", "", "samples that flip"]
-    sentence = str(found)
+    k = len(found.clusters)
+    sizes = np.bincount(found.labels, minlength=k)
+    moved = np.bincount(found.labels[found.samples < MOVES], minlength=k)
+    rows = [
+        [f"cluster {c}", sizes[c], bar(value, number(value, 3)), badge(words.steadiness(value)),
+         int(moved[c])]
+        for c, value in enumerate(found.clusters)
+    ]  # fmt: skip
+    head = ["", "samples", "Jaccard index", "", "samples that change cluster"]
     parts: list[str] = [
-        paragraph(sentence[0].upper() + sentence[1:] + "."),
+        paragraph(words.sentence(str(found))),
+        table(head, rows, [1, 4], "Stability of clusters"),
         paragraph(
-            "The samples were split into two halves at random, each half was clustered on its own "
-            "and its answer carried on to all samples. Jaccard: what a cluster and its nearest in "
-            "those answers share, of all that either holds; below 0.5 a cluster is dissolved. A "
-            "sample flips if fewer than half of the answers keep it in its cluster.",
+            "The method was refitted to random halves of the samples. Jaccard index: samples that "
+            "a cluster and its match in a refit have in common, divided by all samples in either; "
+            f"from {words.STABLE} on a cluster counts as stable, below {words.DISSOLVED} as "
+            "dissolved (Hennig, 2007). A sample changes cluster if fewer than half of the refits "
+            "keep it in its cluster.",
             "hint",
         ),
-        chart("stability", "Bars of each cluster's Jaccard index and of its samples that flip; "
-              "the table below has the numbers.", 90 + 26 * len(clusters)),
-        table(head, clusters, [1, 2, 4], "Stability of clusters"),
         *_least_stable(subject),
-    ]  # fmt: skip
+    ]
     return section("stability", "Stability", parts)
 
 
@@ -94,48 +117,36 @@ def _least_stable(subject: Subject) -> Iterator[str]:
     ]  # fmt: skip
     more = f"; the first {LISTED} are listed" if len(order) > LISTED else ""
     listed = table(
-        ["sample", "cluster", "or else", "kept by"], rows, [1, 2, 3], "The least stable first"
-    )
-    summary = f"Samples that some halves put elsewhere: {len(order)}{more}"
+        ["sample", "cluster", "other cluster", "refits that keep it"], rows, [1, 2, 3],
+        "Samples, least stable first",
+    )  # fmt: skip
+    summary = f"Samples that some refits put into another cluster: {len(order)}{more}"
     yield Raw(f"<details><summary>{text(summary)}</summary>{listed}</details>")
 
 
-def influence(subject: Subject) -> Iterator[str]:
-    """What leaving out each view does, for the section about views."""
+def influence(subject: Subject) -> Raw:
+    """Return how leaving out each view changes the labels; empty where that is not known."""
     found = subject.influence
     if found is None or not found.without:
-        return
-    yield "<h3>The answer without each view</h3>"
-    yield paragraph(str(found))
+        return Raw("")
     rows = []
     for p in ranking(subject.model):
-        left, lone = found.without[p], found.names[p] in found.unrelated
-        name = Raw(f'<span class="verdict unrelated">unrelated</span> {text(subject.views[p])}')
-        rows.append([name if lone else subject.views[p], *_cells(left), _odds(found.chance[p])])
+        alone = found.names[p] in found.unrelated
+        mark = badge("unrelated") if alone else ""
+        rows.append([subject.views[p], *_changes(found.without[p]), mark])
     if found.without_unrelated is not None and len(found.unrelated) > 1:
-        rows.append(["all unrelated views", *_cells(found.without_unrelated), "–"])
-    yield table(
-        ["left out", "ARI", "answer", "kept by the others", "N-noise of the others", "chance"],
-        rows, [1, 3, 4, 5], "The answer with one view left out",
-    )  # fmt: skip
-    yield paragraph(
-        "ARI compares the answer without the view with the one from all views. Kept and N-noise: "
-        "directions of the other views, with this view and without. Chance: how often a view "
-        "unrelated to all others would agree with one of them as much as this one does.",
-        "hint",
-    )
-
-
-def _cells(left: LeftOut) -> list[str]:
-    return [
-        f"{left.ari:.2f}",
-        change(left.ari),
-        f"{left.kept_before} → {left.kept}",
-        f"{left.noise_before:.1f} → {left.noise:.1f}",
+        rows.append(["all unrelated views", *_changes(found.without_unrelated), ""])
+    parts = [
+        paragraph(str(found)),
+        table(["left out", "ARI", "labels", ""], rows, [], "Labels with one view left out"),
+        paragraph(
+            "ARI: adjusted Rand index between the labels without the view and those from all "
+            "views. 1 means that nothing changes, 0 that they agree only by chance.",
+            "hint",
+        ),
     ]
+    return section("influence", "Leaving out views", parts)
 
 
-def _odds(chance: float) -> str:
-    if np.isnan(chance):
-        return "–"
-    return "< 10⁻⁹" if chance < 1e-9 else f"{chance:.2g}"
+def _changes(left: LeftOut) -> list[object]:
+    return [bar(left.ari, number(left.ari, 3)), describe_ari(left.ari)]

@@ -1,30 +1,52 @@
-"""What a report is about: a fitted model and what is known of the samples it was fitted to."""
+"""What a report is about: a fitted model, and what is known about its samples."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from ..agreement.chance import unrelated
 from ..base import MultiViewClusterer
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection.choose_k import ChoiceOfK
-from ..inspection.influence import ViewInfluence
 from ..inspection.stability import Stability
+from ..inspection.view_influence import ViewInfluence
 
 LONGEST = 120  # characters of a name that a page shows
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A fitted model with names for its views and samples, and the classes if they are known.
+    """A fitted model with names of its views and samples, and the answers of later questions.
 
-    `widths` are the columns of the views, where the views were given; `notes` are warnings of
-    the fit, `remarks` what a reader decided about the file; `command` is what was typed.
+    Attributes
+    ----------
+    model : MultiViewClusterer
+    views, samples : tuple of str
+        Names.
+    widths : tuple of int or None
+        Columns of the views, where the views were given.
+    kernels : bool
+        Whether the views are kernel matrices.
+    classes : (n,) array of str or None
+        Known classes.
+    notes : tuple of str
+        Warnings of the fit.
+    remarks : tuple of str
+        What a reader decided about the file.
+    command : str or None
+        The command line that was run.
+    checksum : str or None
+        SHA-256 of the views, where they were given in memory.
+    choice, stability, influence
+        Results of choose_k, stability and view_influence, or None.
     """
 
     model: Any
@@ -36,6 +58,7 @@ class Subject:
     notes: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     command: str | None = None
+    checksum: str | None = None
     choice: ChoiceOfK | None = None
     stability: Stability | None = None
     influence: ViewInfluence | None = None
@@ -46,8 +69,18 @@ class Subject:
 
     @property
     def k(self) -> int:
-        """Clusters found, which may be fewer than were asked for."""
+        """Number of clusters found, which may be smaller than the number asked for."""
         return int(self.labels.max()) + 1
+
+    @property
+    def unrelated(self) -> list[str]:
+        """Names of the views that agree with no other beyond chance."""
+        return [self.views[p] for p in unrelated(self.model)]
+
+    def present(self, p: int) -> np.ndarray | None:
+        """Which samples a view holds (n,); None where it holds all."""
+        presence = getattr(self.model, "presence_", None)
+        return None if presence is None else np.asarray(presence)[:, p]
 
 
 def subject(
@@ -58,7 +91,7 @@ def subject(
     command: str | None = None,
     answers: Sequence[Any] = (),
 ) -> Subject:
-    """The model with what the views, if given, say about names, widths and classes."""
+    """Collect what a page shows, from a fitted model and, if given, the views it was fitted to."""
     check_is_fitted(model, "labels_")
     names = tuple(map(str, model.view_names_in_))
     n = len(model.labels_)
@@ -72,25 +105,26 @@ def subject(
         model=model,
         views=tuple(map(shortened, names)),
         widths=None if data is None else data.widths,
-        kernels=data.kernels if data is not None else model.kernel == "precomputed",
+        kernels=data.kernels if data is not None else model.gives_kernels,
         samples=tuple(shortened(str(name)) for name in index),
         classes=None if classes is None else np.array([shortened(str(c)) for c in classes]),
         notes=notes,
         remarks=() if data is None else data.notes,
         command=command,
-        **_answered(answers),
+        checksum=checksum(data) if isinstance(data, MultiView) else None,
+        **_answered(model, answers),
     )
 
 
-def _answered(answers: Sequence[Any]) -> dict[str, Any]:
-    """Each answer in the field of its kind."""
+def _answered(model: Any, answers: Sequence[Any]) -> dict[str, Any]:
+    """Return each answer under the name of its field."""
     kinds = {"choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence}
-    fields = {}
+    fields = {"choice": getattr(model, "choice_of_k_", None)}
     for answer in answers:
         name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
         if name is None:
             raise InputError(
-                "answers are what choose_k, stability and view_influence return, not "
+                "answers must be results of choose_k, stability or view_influence, not "
                 f"{type(answer).__name__}"
             )
         fields[name] = answer
@@ -98,7 +132,7 @@ def _answered(answers: Sequence[Any]) -> dict[str, Any]:
 
 
 def shortened(name: str) -> str:
-    """A name cut to what a page shows.
+    """Cut a name to the length that a page shows.
 
     >>> len(shortened("x" * 1000))
     120
@@ -106,9 +140,25 @@ def shortened(name: str) -> str:
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
 
 
+def checksum(views: MultiView) -> str:
+    """Return the SHA-256 of the numbers of all views, with their names and shapes.
+
+    >>> checksum(MultiView([np.zeros((2, 1))])) == checksum(MultiView([np.ones((2, 1))]))
+    False
+    """
+    digest = hashlib.sha256()
+    for name, view in zip(views.names, views.views, strict=True):
+        digest.update(f"{name} {view.shape}".encode())
+        sparse = sp.issparse(view)
+        parts = (view.data, view.indices, view.indptr) if sparse else (np.asarray(view),)
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).data)
+    return digest.hexdigest()
+
+
 def _checked(model: Any, views: Any, names: tuple[str, ...], n: int) -> Any:
     data: Any = views
-    if not isinstance(views, MultiView):  # as the model would take it, without touching the model
+    if not isinstance(views, MultiView):  # read as the model would, without changing the model
         data = type(model)(**model.get_params(deep=False))._checked_views(views)
     if len(data) != n or data.names != names:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The figures printed in the paper's Tables 2 and 3, for comparison with what is measured here.
+"""The values printed in the paper's Tables 2 and 3.
 
 J. Zhang et al., Multiple Kernel Clustering with Dual Noise Minimization, ACM Multimedia 2022.
 """
@@ -13,7 +13,7 @@ from importlib.resources import files
 
 @cache
 def scores() -> dict[tuple[str, str, str], float]:
-    """Table 2 as fractions, by (data set, method, metric); what is N/A there is absent here.
+    """Return Table 2 as fractions, by (data set, method, metric), without the entries N/A.
 
     >>> scores()["bbcsport", "mkcdnm", "acc"]
     0.8761
@@ -27,7 +27,7 @@ def scores() -> dict[tuple[str, str, str], float]:
 
 @cache
 def seconds() -> dict[tuple[str, str, str], float]:
-    """Table 3 in seconds, by (data set, method, "tune" or "run"); N/A and "-" are absent.
+    """Return Table 3 in seconds, by (data set, method, "tune" or "run"), without N/A and "-".
 
     >>> seconds()["bbcsport", "hmkc", "tune"]
     27.04
@@ -39,8 +39,18 @@ def seconds() -> dict[tuple[str, str, str], float]:
     }
 
 
+@cache
+def methods() -> tuple[str, ...]:
+    """Return the methods in the order of Table 2.
+
+    >>> methods()[0], methods()[-1]
+    ('akkm', 'mkcdnm')
+    """
+    return tuple(dict.fromkeys(plain(row["method"]) for row in _rows("table2.csv")))
+
+
 def plain(name: str) -> str:
-    """A name without case, spaces and hyphens, as the two dictionaries are keyed.
+    """Return a name in lower case without spaces and hyphens, as in the keys of the tables.
 
     >>> plain("SensIT Vehicle"), plain("MKC-DNM")
     ('sensitvehicle', 'mkcdnm')

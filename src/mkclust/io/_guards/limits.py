@@ -1,4 +1,4 @@
-"""What a file may claim, and errors that name the file whatever went wrong inside it."""
+"""Limits on what a file may claim, and errors that name the file."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import scipy.sparse as sp
 
 from ...exceptions import FileFormatError, InputError
 
-ITEM_BYTES = 512  # what keeping track of one item of a cell costs, however empty the item is
+ITEM_BYTES = 512  # memory to describe one item of a cell, even an empty one
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most a file may claim; checked before memory is allocated for it.
+    """Largest sizes that a file may claim, checked before memory is allocated.
 
     Parameters
     ----------
     max_bytes : int
-        Memory for what is read from one file (8 GiB).
+        Memory for the contents of one file (8 GiB).
     max_views : int
-        Views in one file, and arrays or files looked at to find them.
+        Views in one file, and arrays or files examined to find them.
     max_columns : int
         Columns of one view.
     """
@@ -37,11 +37,11 @@ class Limits:
     max_columns: int = 10_000_000
 
     def allow(self, quantity: Literal["bytes", "views", "columns"], count: int, what: str) -> None:
-        """Refuse a claim over the limit.
+        """Raise an error if `count` is over the limit; `what` names the claimant.
 
         >>> Limits(max_views=3).allow("views", 4, "the cell X")
         Traceback (most recent call last):
-        mkclust.errors.FileFormatError: the cell X claims 4 views, over the limit of 3; if that ...
+        mkclust.exceptions.FileFormatError: the cell X claims 4 views, over the limit of 3; ...
         """
         most = getattr(self, f"max_{quantity}")
         if count > most:
@@ -57,14 +57,14 @@ DEFAULT_LIMITS = Limits()
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Put the file's name before any error from inside."""
+    """Prefix errors from inside the block with the name of the file."""
     try:
         yield
     except InputError as error:
         raise type(error)(f"{path}: {error}") from error.__cause__
     except MemoryError as error:
         raise FileFormatError(
-            f"{path}: not enough memory to read it; it may be damaged, or too large for here"
+            f"{path}: not enough memory to read it; it may be damaged, or too large here"
         ) from error
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -72,10 +72,10 @@ def naming(path: Path) -> Iterator[None]:
 
 @contextmanager
 def parsing(kind: str, advice: str) -> Iterator[None]:
-    """Turn whatever a parser raises on damaged bytes into one error that says what to do.
+    """Convert any error of a parser to a `FileFormatError` with advice.
 
-    Parsers of hostile bytes raise nearly every built-in exception, so all are taken; keep only
-    the parser's own call inside.
+    Parsers raise nearly every built-in exception on hostile bytes, so all are caught. Put only
+    the call of the parser inside the block.
     """
     try:
         yield
@@ -89,6 +89,7 @@ def parsing(kind: str, advice: str) -> Iterator[None]:
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
+    """Convert to a Path; refuse other types, empty paths and null bytes."""
     try:
         os.fsencode(path)
         text = os.fspath(path)
@@ -100,22 +101,22 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check_regular(path: Path) -> int:
-    """The file's size; refuses folders, devices, pipes and empty files, and missing permission."""
+    """Return the size of a file; refuse folders, devices, pipes, empty and unreadable files."""
     info = path.stat()
     if not stat.S_ISREG(info.st_mode):
         raise FileFormatError("not a regular file")
     if info.st_size == 0:
         raise FileFormatError("the file is empty")
-    with path.open("rb"):  # so that a lack of permission is not taken for damage later
+    with path.open("rb"):  # reports a missing permission here, not as damage later
         return info.st_size
 
 
 def check_texts(texts: Sequence[str], limits: Limits) -> None:
-    """That texts may become an array, where each takes as much room as the longest.
+    """Check the size of an array of texts, in which each is as wide as the longest.
 
     >>> check_texts(["a", "b" * 500], Limits(max_bytes=1000))
     Traceback (most recent call last):
-    mkclust.errors.FileFormatError: a column of 2 texts, one of 500 characters, claims 4,000 ...
+    mkclust.exceptions.FileFormatError: a column of 2 texts, one of 500 characters, claims 4,000 ...
     """
     longest = max(map(len, texts), default=0)
     what = f"a column of {len(texts)} texts, one of {longest} characters,"
@@ -123,15 +124,15 @@ def check_texts(texts: Sequence[str], limits: Limits) -> None:
 
 
 def sound_sparse(matrix: Any) -> Any:
-    """A sparse matrix as a csc array whose indices were checked; conversions trust them blindly."""
+    """Return a csc array with checked indices; conversions do not check them."""
     array = sp.csc_array(matrix)
     array.check_format(full_check=True)
-    # check_format leaves this out when the last pointer is 0
+    # check_format skips this if the last pointer is 0
     if (np.diff(array.indptr) < 0).any():
         raise FileFormatError("a sparse matrix has column pointers that decrease")
     return native(array)
 
 
 def native(array: Any) -> Any:
-    """The same numbers in this machine's byte order, which compiled code insists on."""
+    """Return the array in native byte order, which compiled code requires."""
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))

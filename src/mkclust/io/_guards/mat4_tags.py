@@ -1,6 +1,6 @@
-"""What a MATLAB v4 file claims to hold, from its headers alone, before scipy allocates for it.
+"""Check the headers of a MATLAB v4 file before scipy allocates memory for it.
 
-The old format knows no cells and no compression, so no claim may exceed the file.
+The format has neither cells nor compression, so no array can be larger than the file.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ DAMAGED = "it may be damaged; save it again from MATLAB with -v7"
 
 
 def scan(path: Path, limits: Limits) -> list[Variable]:
-    """Every variable of the file."""
+    """Describe every variable of the file."""
     size = os.path.getsize(path)
     found = []
     with path.open("rb") as file:
-        # the first word is below 5000 in the byte order that the file is written in
+        # in the byte order of the file the first word is below 5000
         order = "<" if int.from_bytes(file.read(4), "little") <= 5000 else ">"
         file.seek(0)
         while file.tell() < size:
@@ -60,7 +60,7 @@ def _variable(file: IO[bytes], order: str, size: int) -> Variable:
 
 
 def _last_entry(file: IO[bytes], code: str, rows: int, columns: int) -> tuple[int, int]:
-    """A sparse matrix is a list of row, column, value; its own shape is the last of them."""
+    """Return the shape of a sparse matrix: the last of its (row, column, value) entries."""
     if rows < 1 or columns not in (3, 4):
         raise FileFormatError(f"a sparse matrix is a list of {rows} x {columns}: {DAMAGED}")
     start, width = file.tell(), struct.calcsize(code)

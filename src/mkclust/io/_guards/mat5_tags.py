@@ -1,9 +1,9 @@
-"""What a MATLAB v5/v7 file claims to hold, from its tags alone, before scipy allocates for it.
+"""Check the tags of a MATLAB v5/v7 file before scipy allocates memory for it.
 
-scipy.io trusts the tags: an unknown type code indexes past the end of a C table, dimensions are
-allocated as claimed, and nested cells recurse on the C stack. So every tag scipy will meet in a
-variable that can become a view is checked here first, in the order in which scipy meets them; any
-other variable is only described. Big arrays are not decompressed for this, cells are.
+scipy.io does not check the tags: an unknown type code indexes past the end of a C table,
+dimensions are allocated as claimed, and nested cells recurse on the C stack. This module checks
+every tag of a variable that can become a view, in the order in which scipy reads them. Other
+variables are only described. Cells are decompressed for this, large arrays are not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DAMAGED = "it may be damaged; save it again from MATLAB with -v7"
 
 
 def scan(path: Path, limits: Limits) -> list[Variable]:
-    """Every variable of the file, cells with what they hold."""
+    """Describe every variable of the file, and the contents of cells."""
     size = os.path.getsize(path)
     found = []
     walked = 0
@@ -57,13 +57,14 @@ def scan(path: Path, limits: Limits) -> list[Variable]:
 
 
 class _Window:
-    """The bytes one element claims: reading past the claim, or past the file, is refused."""
+    """The bytes that one element claims; reading past them or past the file is refused."""
 
     def __init__(self, read: Callable[[int], bytes], size: int) -> None:
         self._read = read
         self.left = size
 
     def take(self, count: int) -> bytes:
+        """Return the next `count` bytes."""
         data = self._read(count) if count <= self.left else b""
         if len(data) < count:
             raise FileFormatError(f"an array claims more bytes than there are: {DAMAGED}")
@@ -71,17 +72,19 @@ class _Window:
         return data
 
     def skip(self, count: int) -> None:
+        """Pass over the next `count` bytes."""
         while count > 0:
             count -= len(self.take(min(count, CHUNK)))
 
 
 class _Inflated:
-    """Decompresses `size` bytes of a file, only as far as asked."""
+    """Decompress `size` bytes of a file, only as far as requested."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file, self._left, self._zlib = file, size, zlib.decompressobj()
 
     def read(self, count: int) -> bytes:
+        """Return the next `count` decompressed bytes, or fewer at the end."""
         parts = bytearray()
         while len(parts) < count and not self._zlib.eof:
             data = self._zlib.unconsumed_tail
@@ -103,7 +106,7 @@ def _byte_order(header: bytes) -> str:
 
 
 def _opened(file: IO[bytes], code: int, count: int, order: str) -> _Window:
-    """The bytes of the matrix in a top-level element."""
+    """Return the bytes of the matrix in a top-level element."""
     read: Callable[[int], bytes] = file.read
     if code == COMPRESSED:
         inflated = _Window(_Inflated(file, count).read, 8 + 2**32)
@@ -115,7 +118,7 @@ def _opened(file: IO[bytes], code: int, count: int, order: str) -> _Window:
 
 
 def _tag(window: _Window, order: str, allowed: set[int]) -> tuple[int, int, bytes | None]:
-    """Type and size of the next element, with its bytes when they are packed into the tag."""
+    """Return type and size of the next element, and its bytes if the tag contains them."""
     raw = window.take(8)
     code, size = struct.unpack(f"{order}II", raw)
     packed = None
@@ -128,7 +131,7 @@ def _tag(window: _Window, order: str, allowed: set[int]) -> tuple[int, int, byte
 
 
 def _small(window: _Window, order: str, allowed: set[int], most: int) -> bytes:
-    """The bytes of a short element."""
+    """Return the bytes of a short element."""
     _, size, packed = _tag(window, order, allowed)
     if size > most:
         raise FileFormatError(f"a header field of {size} bytes is too long: {DAMAGED}")
@@ -138,7 +141,7 @@ def _small(window: _Window, order: str, allowed: set[int], most: int) -> bytes:
 
 
 def _passed(window: _Window, order: str, allowed: set[int]) -> tuple[int, int]:
-    """Type and size of an element, which is skipped with its padding."""
+    """Skip an element with its padding; return its type and size."""
     code, size, packed = _tag(window, order, allowed)
     if packed is None:
         window.skip(size + -size % 8)
@@ -146,7 +149,7 @@ def _passed(window: _Window, order: str, allowed: set[int]) -> tuple[int, int]:
 
 
 def _variable(window: _Window, order: str, limits: Limits, inside: bool = False) -> Variable:
-    """The matrix in the window; within a cell its bytes are used up."""
+    """Describe the matrix in the window; inside a cell, read it to its end."""
     flags = _small(window, order, {UINT32}, 8)
     if len(flags) != 8:
         raise FileFormatError(f"the flags of an array are {len(flags)} bytes, not 8: {DAMAGED}")
@@ -197,7 +200,7 @@ def _text(
 ) -> Variable:
     limits.allow("bytes", max(window.left, 4 * prod(shape)), name or "a text")
     _, size = _passed(window, order, CHARACTERS)
-    if prod(shape) > size:  # scipy would make as many blanks as are claimed
+    if prod(shape) > size:  # scipy would allocate as many spaces as claimed
         raise FileFormatError(f"{name or 'a text'} claims more characters than it has: {DAMAGED}")
     return Variable(name, "text", shape, "str", 4 * prod(shape))
 
@@ -207,7 +210,7 @@ def _sparse(
 ) -> Variable:
     if len(shape) != 2:
         raise FileFormatError(f"{name or 'a sparse matrix'} has {len(shape)} dimensions: {DAMAGED}")
-    pointers = 8 * (sum(shape) + 2)  # both orders, as rows are what is wanted in the end
+    pointers = 8 * (sum(shape) + 2)  # for both orders, because it is converted to csr
     limits.allow("bytes", window.left + pointers, name or "a sparse matrix")
     sizes = [_passed(window, order, set(NUMBERS))[1] for _ in range(4 if paired else 3)]
     kind = "complex" if paired else "sparse"
@@ -222,7 +225,7 @@ def _cell(
     for _ in range(prod(shape)):
         _, size, packed = _tag(window, order, {MATRIX})
         if packed is not None:
-            raise FileFormatError(f"the cell {name} holds something too small: {DAMAGED}")
+            raise FileFormatError(f"the cell {name} holds an item that is too small: {DAMAGED}")
         items.append(_item(_Window(window.take, size), order, limits))
     return Variable(name, "cell", shape, bytes=sum(i.bytes for i in items), items=tuple(items))
 
@@ -232,7 +235,7 @@ def _item(window: _Window, order: str, limits: Limits) -> Variable:
         return Variable("", "matrix", (0, 0), "float64")
     item = _variable(window, order, limits, inside=True)
     if item.kind in ("matrix", "stack", "tensor", "sparse", "text") and window.left:
-        # scipy goes on reading right behind the numbers, so it would see other items than these
+        # scipy continues right after the numbers, so it would read other items than these
         raise FileFormatError(f"an item of a cell has {window.left} bytes too many: {DAMAGED}")
     window.skip(window.left)
     return item

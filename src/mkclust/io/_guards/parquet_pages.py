@@ -1,8 +1,7 @@
-"""What a Parquet file claims and what its pages unpack to, before pyarrow allocates for it.
+"""Check the footer and page headers of a Parquet file before pyarrow allocates memory for it.
 
-pyarrow does not compare the footer's sizes with anything: a page of a kilobyte may unpack to two
-gigabytes, one text may stand for a million rows, and some contradictions end the whole process.
-So the footer and the headers of all pages are read here first.
+pyarrow does not check the sizes in the footer: a page of a kilobyte may decompress to two
+gigabytes, one text may represent a million rows, and some contradictions abort the process.
 """
 
 from __future__ import annotations
@@ -15,22 +14,22 @@ from .limits import Limits
 from .thrift import DAMAGED, Compact, Fields
 
 MAGIC = b"PAR1"
-LONGEST = 1 << 16  # bytes of one page's header
-FIELD_BYTES = 64  # what a byte of the footer may take once it is taken apart
+LONGEST = 1 << 16  # bytes of a page header
+FIELD_BYTES = 64  # memory per byte of the footer once it is parsed
 ROWS, GROUPS = 3, 4  # fields of the footer
 COLUMNS, GROUP_ROWS = 1, 3  # of a row group
-ELSEWHERE, COLUMN = 1, 3  # of a column's part in it
-TYPE, VALUES, PACKED, PAGES, DICTIONARY = 1, 5, 7, 9, 11  # of what that says of itself
-PAGE_UNPACKED, PAGE_PACKED, PAGE, PAGE_2 = 2, 3, 5, 8  # of a page
-ENCODING = {PAGE: 2, PAGE_2: 4}  # and where these two say how values are encoded
-BYTES = 6  # the type of texts
-FRONT_CODED = 7  # texts that repeat the start of the one before: no bound on what they unpack to
+ELSEWHERE, COLUMN = 1, 3  # of a column chunk
+TYPE, VALUES, PACKED, PAGES, DICTIONARY = 1, 5, 7, 9, 11  # of the metadata of a column chunk
+PAGE_UNPACKED, PAGE_PACKED, PAGE, PAGE_2 = 2, 3, 5, 8  # of a page header
+ENCODING = {PAGE: 2, PAGE_2: 4}  # field of the encoding in these two
+BYTES = 6  # physical type of texts
+FRONT_CODED = 7  # DELTA_BYTE_ARRAY: shares prefixes between texts, so the size has no bound
 
 
 def check_pages(path: Path, limits: Limits, *, each: bool = False) -> list[int]:
-    """Rows of every group, unless they unpack to more than the limit, or to nobody knows how much.
+    """Return the number of rows of every row group, once their sizes are checked.
 
-    The limit is for all of them, or with `each` for one group at a time.
+    The limit applies to all row groups together, or with `each` to one at a time.
     """
     with path.open("rb") as file:
         footer = _footer(file, limits)
@@ -61,7 +60,7 @@ def _footer(file: IO[bytes], limits: Limits) -> Fields:
 
 
 def _column(file: IO[bytes], part: Fields, rows: int) -> int:
-    """Bytes that the pages of one column in one row group unpack to."""
+    """Return the decompressed bytes of one column in one row group."""
     column = part.get(COLUMN)
     if part.get(ELSEWHERE) or not isinstance(column, dict):
         raise FileFormatError("a column is stored in another file, which is not followed")

@@ -1,4 +1,4 @@
-"""Thrift's compact protocol, as far as the footer and the page headers of Parquet go."""
+"""Parse Thrift's compact protocol, as far as Parquet footers and page headers use it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from ...exceptions import FileFormatError
 
 TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
-DEEPEST = 16  # structs in structs; Parquet has six
+DEEPEST = 16  # nested structs; Parquet has six levels
 DAMAGED = "it may be damaged; write it again, with one column per feature"
 Fields = dict[int, Any]
 
 
 class Compact:
-    """Reads a struct from the start of some bytes; `place` is where it ended.
+    """Parse a struct at the start of some bytes; `place` is where it ends.
 
     >>> Compact(bytes([0x15, 0x02, 0x15, 0x10, 0x00])).struct()
     {1: 1, 2: 8}
@@ -24,7 +24,7 @@ class Compact:
         self.place = 0
 
     def struct(self, depth: int = 0) -> Fields:
-        """The fields by their numbers."""
+        """Return the fields by their numbers."""
         if depth > DEEPEST:
             raise FileFormatError(f"a header is nested too deeply: {DAMAGED}")
         fields: Fields = {}
@@ -32,7 +32,7 @@ class Compact:
         while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self._integer()
             kind = head & 15
-            # a boolean is its own value here, and a byte of its own in a list
+            # in a struct the kind is the value of a boolean; in a list a byte is
             fields[number] = kind == TRUE if kind in (TRUE, FALSE) else self._value(kind, depth)
         return fields
 
@@ -58,7 +58,7 @@ class Compact:
             return self.struct(depth + 1)
         if TRUE <= kind <= SET:
             return self._value(kind, depth + 1)
-        raise FileFormatError(f"a header holds something of the unknown kind {kind}: {DAMAGED}")
+        raise FileFormatError(f"a header holds a value of the unknown kind {kind}: {DAMAGED}")
 
     def _take(self, count: int) -> bytes:
         start, self.place = self.place, self.place + count

@@ -5,12 +5,11 @@ const Charts = (() => {
   const mode = () => (document.documentElement.dataset.theme === "dark" ? "dark" : "light");
   const known = { light: {}, dark: {} };
   const css = (name) => (known[mode()][name] ??= getComputedStyle(document.documentElement).getPropertyValue(name).trim());
-  const count = data.colours.light.length;
-  const colour = (cluster) => data.colours[mode()][cluster % count];
+  const count = data.colors.light.length;
+  const color = (cluster) => data.colors[mode()][cluster % count];
   const shape = (cluster) => data.shapes[Math.floor(cluster / count) % data.shapes.length];
   const heat = () => data.heat[mode()];
-  const onHeat = (share) => (share > 0.55 ? css("--ground") : css("--ink"));
-  const plain = (value, digits) => (Number(value.toFixed(digits)) || 0).toFixed(digits); // no -0.00
+  const onHeat = (share) => ((share ?? 0) > 0.55 ? css("--ground") : css("--ink"));
   const roomy = { min: 0, boundaryGap: [0, "14%"] }; // for the number after a bar
   const short = { width: 108, overflow: "truncate" };
 
@@ -34,7 +33,7 @@ const Charts = (() => {
     };
   }
 
-  const viewColour = (_, index) => css(data.views[index].unrelated ? "--alarm" : "--ink");
+  const viewColor = (_, index) => css(data.views[index].unrelated ? "--alarm" : "--ink");
 
   function axis(kind, more = {}) {
     const line = { lineStyle: { color: css("--line") } };
@@ -63,15 +62,19 @@ const Charts = (() => {
     };
   }
 
-  function agreement() {
-    const names = data.views.map((view) => view.name);
-    const label = { color: viewColour, ...short, interval: 0 };
-    const wide = names.length <= 14;
-    return cells(names, names, data.agreement,
-      wide ? (x, y) => (x === y || data.agreement[y][x] === null ? "" : plain(data.agreement[y][x], 2)) : null,
-      ({ value }) => tip(`${names[value[1]]} and ${names[value[0]]}`, `agreement ${plain(value[2], 3)}`),
-      { x: { axisLabel: { ...label, rotate: names.length > 6 ? 60 : 30 } }, y: { axisLabel: label } });
+  // Rows have names; columns have the numbers of the rows, so that long names are never cut there.
+  function pairs(word, values) {
+    const names = data.views.map((view, at) => `${at + 1}. ${view.name}`);
+    const label = { color: viewColor, interval: 0, hideOverlap: false };
+    const few = names.length <= 14;
+    return cells(names, names.map((_, at) => String(at + 1)), values,
+      few ? (x, y) => (x === y || values[y][x] === null ? "" : values[y][x].toFixed(2)) : null,
+      ({ value }) => tip(`${data.views[value[1]].name} and ${data.views[value[0]].name}`,
+        value[2] === null ? `${word} unknown: too few common samples` : `${word} ${value[2].toFixed(2)}`),
+      { x: { axisLabel: { ...label, hideOverlap: true } }, y: { axisLabel: { ...label, width: 150, overflow: "truncate" } } });
   }
+  const agreement = () => pairs("agreement", data.agreement);
+  const redundancy = () => pairs("redundancy", data.redundancy);
 
   function classes() {
     const { names, counts } = data.classes;
@@ -84,7 +87,7 @@ const Charts = (() => {
       { x: { axisLabel: { ...short, rotate: names.length > 12 ? 60 : 0 } }, y: {} });
   }
 
-  function bars(panels, names, labelColour, height) {
+  function bars(panels, names, labelColor, height) {
     const option = { ...base(({ seriesName, name, value }) => tip(name, `${seriesName} ${value.value ?? value}`)),
       grid: [], xAxis: [], yAxis: [], series: [], title: [] };
     panels.forEach((panel, at) => {
@@ -95,7 +98,7 @@ const Charts = (() => {
       option.grid.push({ left, right, top: 28, bottom: 28 });
       option.xAxis.push(axis("value", { gridIndex: at, splitNumber: 4, ...panel.axis }));
       option.yAxis.push(axis("category", { gridIndex: at, data: names, inverse: true,
-        axisLabel: { show: at === 0, color: labelColour, interval: 0, width: 90, overflow: "truncate" } }));
+        axisLabel: { show: at === 0, color: labelColor, interval: 0, width: 90, overflow: "truncate" } }));
       option.series.push({ name: panel.title, xAxisIndex: at, yAxisIndex: at, barMaxWidth: height, ...panel.series });
     });
     return option;
@@ -103,28 +106,22 @@ const Charts = (() => {
 
   function noise() {
     const names = data.views.map((view) => view.name);
-    const bar = (values, tone) => ({ type: "bar", data: values, itemStyle: { color: css(tone) },
-      label: { show: true, position: "right", color: css("--quiet"), fontSize: 11, formatter: ({ value }) => value.toFixed(1) } });
+    const bar = (values, tone, position) => ({ type: "bar", data: values, itemStyle: { color: css(tone) },
+      label: { show: true, position, color: css("--quiet"), fontSize: 11, formatter: ({ value }) => value.toFixed(2) } });
     return bars([
-      { title: "N-noise", series: bar(data.noise.null, "--n-noise"), axis: roomy },
-      { title: "C-noise", series: bar(data.noise.column, "--c-noise"), axis: roomy },
-    ], names, viewColour, 18);
-  }
-
-  function weights() {
-    const names = data.views.map((view) => view.name);
-    return bars([{ title: "weight", series: { type: "bar", data: data.weights, itemStyle: { color: css("--n-noise") } } }],
-      names, viewColour, 18);
+      { title: "N-noise", series: bar(data.noise.null, "--main", "right"), axis: roomy },
+      { title: "C-noise", series: bar(data.noise.column, "--other", "left"), axis: { max: 0, boundaryGap: ["30%", 0] } },
+    ], names, viewColor, 18);
   }
 
   function clusters() {
     const names = data.sizes.map((_, cluster) => `cluster ${cluster}`);
-    const sizes = { type: "bar", data: data.sizes.map((value, c) => ({ value, itemStyle: { color: colour(c) } })),
+    const sizes = { type: "bar", data: data.sizes.map((value, c) => ({ value, itemStyle: { color: color(c) } })),
       label: { show: true, position: "right", color: css("--quiet"), fontSize: 11 } };
     const panels = [{ title: "samples", series: sizes, axis: roomy }];
     if (data.silhouettes) {
       const boxes = data.silhouettes.map((value, c) => ({ value: value || [],
-        itemStyle: { color: colour(c) + "55", borderColor: colour(c), borderWidth: 1.5 } }));
+        itemStyle: { color: color(c) + "55", borderColor: color(c), borderWidth: 1.5 } }));
       const least = Math.min(0, ...data.silhouettes.filter(Boolean).map((value) => value[0]));
       panels.push({ title: "silhouette", axis: { min: Math.floor(4 * least) / 4, max: 1, interval: 0.25 },
         series: { type: "boxplot", layout: "vertical", data: boxes, boxWidth: [6, 14],
@@ -135,52 +132,54 @@ const Charts = (() => {
   }
 
   function choice() {
-    const { ks, chosen, lines } = data.choice;
-    const tones = { score: css("--ink"), stability: css("--n-noise"), separation: colour(2), gap: css("--c-noise"), "noise share": css("--quiet") };
-    const series = Object.entries(lines).map(([name, values]) => ({ name, type: "line",
-      data: values.map((value, i) => [ks[i], value]), color: tones[name], symbolSize: name === "score" ? 8 : 5,
-      lineStyle: { width: name === "score" ? 3 : 1.5, type: name === "noise share" ? "dashed" : "solid" } }));
-    series[0].markLine = { symbol: "none", silent: true, data: [{ xAxis: chosen,
-      lineStyle: { type: "solid", color: css("--focus"), width: 1.5 },
-      label: { formatter: `k = ${chosen}`, color: css("--ink"), position: "end", distance: 9 } }] };
+    const { ks, chosen, range, modularity, null: mean, null_high: high } = data.choice;
+    const along = (values) => values.map((value, i) => [ks[i], value]);
+    const gray = css("--quiet");
+    const band = { type: "line", symbol: "none", lineStyle: { opacity: 0 }, stack: "null", silent: true, color: gray };
+    const marks = chosen === null ? [] : [{ xAxis: chosen, lineStyle: { type: "solid", color: css("--focus"), width: 1.5 },
+      label: { formatter: `k = ${chosen}`, color: css("--ink"), position: "end", distance: 9 } }];
+    const series = [
+      { name: "modularity", type: "line", data: along(modularity), color: css("--main"), symbol: "circle", symbolSize: 7, lineStyle: { width: 2.5 }, z: 4,
+        markLine: { symbol: "none", silent: true, data: marks },
+        markArea: { silent: true, itemStyle: { color: css("--focus"), opacity: 0.12 },
+          data: range ? [[{ xAxis: range[0] - 0.3 }, { xAxis: range[1] + 0.3 }]] : [] } },
+      { ...band, data: along(mean) },
+      { ...band, name: "null model, mean to upper limit", data: along(high.map((value, i) => value - mean[i])), areaStyle: { opacity: 0.3, color: gray } },
+    ];
     return {
-      ...base(({ seriesName, value }) => tip(`${value[0]} clusters`, `${seriesName} ${plain(value[1], 3)}`)),
-      legend: { bottom: 0, type: "scroll", textStyle: { color: css("--ink") }, pageTextStyle: { color: css("--ink") }, pageIconColor: css("--ink") },
-      grid: { left: 8, right: 24, top: 34, bottom: 40, containLabel: true },
-      xAxis: axis("value", { min: ks[0], max: ks[ks.length - 1], minInterval: 1, splitLine: { show: false } }),
-      yAxis: axis("value", { max: 1 }), series,
+      ...base(({ dataIndex: i }) => tip(`${ks[i]} clusters`, `modularity ${modularity[i].toFixed(3)}`,
+        `null model ${mean[i].toFixed(3)}, upper limit ${high[i].toFixed(3)}`)),
+      legend: { bottom: 0, data: [{ name: "modularity" }, { name: "null model, mean to upper limit", icon: "rect" }], textStyle: { color: css("--ink") } },
+      grid: { left: 8, right: 24, top: 34, bottom: 52, containLabel: true },
+      xAxis: axis("value", { min: ks[0] - 0.5, max: ks[ks.length - 1] + 0.5, splitLine: { show: false }, name: "number of clusters",
+        nameLocation: "middle", nameGap: 24, interval: 1, axisLabel: { formatter: (v) => (Number.isInteger(v) ? v : "") , customValues: ks } }),
+      yAxis: axis("value", { scale: true }), series,
     };
-  }
-
-  function stability() {
-    const { clusters: values, flips } = data.stability;
-    const bar = (numbers, digits) => ({ type: "bar", data: numbers.map((value, c) => ({ value, itemStyle: { color: colour(c) } })),
-      label: { show: true, position: "right", color: css("--quiet"), fontSize: 11, formatter: ({ value }) => value.toFixed(digits) } });
-    return bars([
-      { title: "Jaccard", series: bar(values, 2), axis: { min: 0, max: 1.3, interval: 0.5, axisLabel: { showMaxLabel: false },
-        splitLine: { show: true, showMaxLine: false, lineStyle: { color: css("--line") } } } },
-      { title: "samples that flip", series: bar(flips, 0), axis: { ...roomy, minInterval: 1 } },
-    ], values.map((_, cluster) => `cluster ${cluster}`), css("--ink"), 16);
   }
 
   function spectrum(at) {
-    const { points, kept } = data.spectra.views[at];
+    const { log, panels } = data.spectra;
+    const { points, kept, k } = panels[at];
     const last = points[points.length - 1][0];
     const mark = (x, name, type) => ({ xAxis: x, lineStyle: { type, color: css("--ink"), width: 1.5 },
       label: { formatter: name, color: css("--ink"), position: "end", distance: 2 } });
-    const marks = kept === data.spectra.k ? [mark(kept, `d = k = ${kept}`, "solid")]
-      : [mark(data.spectra.k, kept < 2.2 * data.spectra.k ? "k" : `k = ${data.spectra.k}`, "dashed"), mark(kept, `d = ${kept}`, "solid")];
+    const marks = kept === undefined ? [mark(k, "", "dashed")] : kept === k ? [mark(kept, `d = k = ${kept}`, "solid")]
+      : [mark(k, kept < 2.2 * k ? "k" : `k = ${k}`, "dashed"), mark(kept, `d = ${kept}`, "solid")];
+    const least = Math.min(...points.map((point) => point[1]));
+    const below = log ? 10 ** Math.floor(Math.log10(Math.max(least, 1e-6))) : Math.max(0, Math.floor(least * (least > 0.8 ? 20 : 10) - 0.05) / (least > 0.8 ? 20 : 10));
+    const kind = log ? "log" : "value";
     return {
-      ...base(([point]) => tip(`direction ${point.value[0]}`, `eigenvalue ${point.value[1]} of the largest`)),
+      ...base(null),
       grid: { left: 8, right: 30, top: 24, bottom: 4, containLabel: true },
-      xAxis: axis("log", { min: 1, max: last, logBase: 10, splitLine: { show: false } }),
-      yAxis: axis("log", { max: 1, axisLabel: { formatter: (v) => String(Number(v.toPrecision(1))) } }),
+      xAxis: axis(kind, { min: 1, max: last, splitLine: { show: false }, minInterval: 1 }),
+      yAxis: axis(kind, { min: below, max: 1, ...(log ? {} : { interval: (1 - below) / 2 }),
+        axisLabel: { formatter: (v) => String(Number(v.toPrecision(log ? 1 : 3))) } }),
       tooltip: { ...base(null).tooltip, trigger: "axis",
-        formatter: ([point]) => tip(`direction ${point.value[0]}`, `${point.value[1]} of the largest eigenvalue`) },
-      series: [{ type: "line", data: points, showSymbol: false, color: css("--n-noise"), lineStyle: { width: 2 },
-        areaStyle: { opacity: 0.12 }, markLine: { symbol: "none", silent: true, data: marks } }],
+        formatter: ([point]) => tip(`eigenvalue ${point.value[0]}`, `${point.value[1]} of the largest`) },
+      series: [{ type: "line", data: points, symbol: "circle", symbolSize: 4, showSymbol: !log, color: css("--main"), lineStyle: { width: 2 },
+        areaStyle: { opacity: 0.12, origin: "start" }, markLine: { symbol: "none", silent: true, data: marks } }],
     };
   }
 
-  return { data, css, mode, colour, shape, heat, tip, base, agreement, classes, noise, weights, clusters, choice, stability, spectrum };
+  return { data, css, mode, color, shape, heat, tip, base, agreement, redundancy, classes, noise, clusters, choice, spectrum };
 })();

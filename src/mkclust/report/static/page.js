@@ -1,15 +1,15 @@
 "use strict";
-// What the page does: draws, selects, switches between light and dark.
+// Draws the charts, keeps the selection, switches between light and dark.
 (() => {
-  const { data, css, colour, shape, tip } = Charts;
+  const { data, css, color, shape, tip } = Charts;
+  const samples = data.samples;
   const root = document.documentElement;
   const byId = (id) => document.getElementById(id);
   const drawn = []; // { chart, option } of every chart
   const panels = []; // of these, the scatter plots
   const images = []; // { canvas, levels } of every block heat map
-  const samples = data.samples;
   const titles = [data.blocks ? data.blocks.first : "", ...data.views.map((view) => view.name)];
-  const state = { selected: null, cluster: null, layout: data.sizes.length > 3 ? "corners" : "principal", brush: null };
+  const state = { selected: null, cluster: null, layout: samples ? samples.first : null, brush: null };
 
   function element(name, parent, text, attributes = {}) {
     const made = parent.appendChild(document.createElement(name));
@@ -28,30 +28,27 @@
     return one;
   }
 
-  function panel(grid, position, label, height) {
+  function panel(grid, title, label, height) {
     const figure = element("figure", grid);
-    const view = position ? data.views[position - 1] : null;
-    const caption = element("figcaption", figure, titles[position]);
-    if (view && view.unrelated) element("span", caption, "unrelated", { class: "verdict unrelated" });
-    const place = element("div", figure, "", { role: "img", "aria-label": `${label}: ${titles[position]}` });
+    const caption = element("figcaption", figure, title);
+    if (data.views.some((view) => view.unrelated && view.name === title)) element("span", caption, "unrelated", { class: "badge unrelated" });
+    const place = element("div", figure, "", { role: "img", "aria-label": `${label}: ${title}` });
     if (height) Object.assign(place.style, { height });
     return place;
   }
 
   // Scatter plots
 
-  const points = (at) => samples[state.layout][at];
+  const points = (at) => samples.layouts[state.layout][at];
+  const present = (at) => every.filter((i) => points(at)[2 * i] !== null); // a view may lack samples
   const point = (at, i) => [points(at)[2 * i], points(at)[2 * i + 1], i];
   const every = samples ? samples.names.map((_, i) => i) : [];
 
   function names(at) {
-    const mark = (x, y, c) => ({ value: [x, y], name: String(c), label: { color: colour(c) } });
-    if (state.layout === "corners") {
-      return data.sizes.map((_, c) => mark(1.13 * samples.ends[2 * c], 1.13 * samples.ends[2 * c + 1], c));
-    }
+    const mark = (x, y, c) => ({ value: [x, y], name: String(c), label: { color: color(c) } });
     const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
     return data.sizes.flatMap((_, c) => {
-      const own = every.filter((i) => samples.clusters[i] === c).map((i) => point(at, i));
+      const own = present(at).filter((i) => samples.clusters[i] === c).map((i) => point(at, i));
       return own.length ? [mark(middle(own.map((p) => p[0])), middle(own.map((p) => p[1])), c)] : [];
     });
   }
@@ -63,10 +60,10 @@
     const pale = css("--quiet");
     const marks = { type: "scatter", symbol: (value) => shape(cluster(value)), progressive: 0 };
     return [
-      { ...marks, id: "all", data: every.map((i) => point(at, i)), symbolSize: size,
-        itemStyle: { color: (p) => (some ? pale : colour(cluster(p.value))), opacity: some ? 0.18 : 0.75 } },
-      { ...marks, id: "lit", data: some ? [...state.selected].map((i) => point(at, i)) : [], symbolSize: size + (some && state.selected.size < 25 ? 7 : 1.5),
-        itemStyle: { color: (p) => colour(cluster(p.value)), opacity: 0.95 }, z: 3 },
+      { ...marks, id: "all", data: present(at).map((i) => point(at, i)), symbolSize: size,
+        itemStyle: { color: (p) => (some ? pale : color(cluster(p.value))), opacity: some ? 0.18 : 0.75 } },
+      { ...marks, id: "lit", data: some ? present(at).filter((i) => state.selected.has(i)).map((i) => point(at, i)) : [], symbolSize: size + (some && state.selected.size < 25 ? 7 : 1.5),
+        itemStyle: { color: (p) => color(cluster(p.value)), opacity: 0.95 }, z: 3 },
       { id: "names", type: "scatter", silent: true, symbolSize: 0.1, data: names(at), z: 5, label: { show: true,
         formatter: "{b}", fontSize: at ? 11 : 14, fontWeight: 700, textBorderColor: css("--surface"), textBorderWidth: 3 } },
     ];
@@ -79,7 +76,7 @@
   }
 
   function scatter(at) {
-    const most = 1.25 * data.unit;
+    const most = 1.12 * data.unit;
     const plain = { min: -most, max: most, show: false, type: "value" };
     return {
       ...Charts.base(describe), xAxis: plain, yAxis: plain, grid: { left: 2, right: 2, top: 2, bottom: 2 },
@@ -105,12 +102,12 @@
   }
 
   function startScatter(grid, at) {
-    const place = panel(grid, at, "Scatter plot of the samples");
+    const place = panel(grid, titles[at], "Scatter plot of the samples");
     const one = draw(place, () => scatter(at), "canvas");
     one.chart.on("click", ({ value }) => value && value.length === 3 && choose(samples.clusters[value[2]]));
     one.chart.on("brushEnd", ({ areas }) => {
       if (!areas.length) return;
-      select(every.filter((i) => inside(point(at, i), areas[0])), null);
+      select(present(at).filter((i) => inside(point(at, i), areas[0])), null);
       one.chart.dispatchAction({ type: "brush", areas: [] });
     });
     panels.push({ ...one, at });
@@ -128,15 +125,15 @@
     state.cluster = state.selected ? cluster : null;
     redrawPanels();
     paintBlocks();
-    tellSelection(indices);
+    showSelection(indices);
   }
 
-  function tellSelection(indices) {
+  function showSelection(indices) {
     const chosen = state.selected ? [...state.selected] : [];
     const counts = new Map();
     for (const i of chosen) counts.set(samples.clusters[i], (counts.get(samples.clusters[i]) || 0) + 1);
     const parts = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 6).map(([c, size]) => `${size} in cluster ${c}`);
-    const empty = indices ? "No sample matches." : "Nothing is selected.";
+    const empty = indices ? "No sample matches." : "No samples are selected.";
     const words = chosen.length ? `${chosen.length} of ${every.length} drawn samples selected: ${parts.join(", ")}${counts.size > 6 ? " …" : ""}.` : empty;
     byId("selected").textContent = words;
     byId("status").textContent = words;
@@ -176,10 +173,12 @@
     for (const button of group.children) button.setAttribute("aria-pressed", String(button.dataset.value === String(value)));
   }
 
+  const first = titles[0].toLowerCase();
   const words = {
-    corners: "Layout: every cluster has a corner, the same in all plots; a sample lies towards the clusters whose members it resembles. A view that knows nothing of the clusters shows one heap in the middle. This layout uses the labels; the principal plane does not.",
-    principal: "Layout: the two directions along which the samples vary most, in the consensus and in each view’s first k directions, turned to match.",
+    tsne: `t-SNE of the ${first}: samples that are close there are close here, but large distances and the size of a cluster mean little. Each view: the same layout predicted from the view’s leading eigenvectors by linear regression, every sample left out of its own prediction. A view without information about the layout puts all samples near the center. The labels only color the marks.`,
+    principal: `The first two principal components of the ${first} and of the leading eigenvectors of each view, rotated to match. More than three clusters may overlap in a plane although they are separate in more dimensions. The labels only color the marks.`,
   };
+  const layoutNames = { tsne: "t-SNE", principal: "Principal plane" };
 
   function setLayout(layout) {
     state.layout = layout;
@@ -211,13 +210,13 @@
       chip.setAttribute("aria-label", `Cluster ${cluster}, ${size} samples`);
       chip.addEventListener("click", () => choose(cluster));
     });
-    choices(byId("layouts"), [["corners", "Corners"], ["principal", "Principal plane"]], state.layout, setLayout);
+    choices(byId("layouts"), ["tsne", "principal"].filter((name) => samples.layouts[name]).map((name) => [name, layoutNames[name]]), state.layout, setLayout);
     choices(byId("brushes"), [["rect", "Box"], ["polygon", "Lasso"]], null, setBrush);
     byId("find").addEventListener("input", (event) => find(event.target.value));
     byId("clear").addEventListener("click", clear);
     document.addEventListener("keydown", (event) => event.key === "Escape" && clear());
     setLayout(state.layout);
-    samples.principal.forEach((_, at) => startScatter(byId("grid-samples"), at));
+    samples.layouts.principal.forEach((_, at) => startScatter(byId("grid-samples"), at));
   }
 
   // Block heat maps
@@ -244,7 +243,7 @@
     pen.drawImage(small, strip + 2, strip + 2, side, side);
     data.sizes.forEach((_, c) => {
       const [from, to] = [strip + 2 + side * edges[c], side * (edges[c + 1] - edges[c])];
-      pen.fillStyle = colour(c);
+      pen.fillStyle = color(c);
       pen.fillRect(from, 0, to, strip);
       pen.fillRect(0, from, strip, to);
       if (c === state.cluster) {
@@ -261,7 +260,7 @@
 
   function startBlocks() {
     data.blocks.images.forEach((text, at) => {
-      const place = panel(byId("grid-blocks"), at, "Block heat map");
+      const place = panel(byId("grid-blocks"), titles[at], "Similarity of samples");
       const canvas = element("canvas", place, "", { width: 331, height: 331 });
       images.push({ canvas, levels: Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)) });
     });
@@ -273,7 +272,7 @@
   function redraw() {
     for (const { chart, option } of drawn) {
       chart.setOption(option(), true);
-      chart.getZr().flush(); // at once: paper does not wait
+      chart.getZr().flush(); // before printing starts
     }
     paintBlocks();
     armBrush();
@@ -284,7 +283,7 @@
     byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
     byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
     document.querySelectorAll("#chips button").forEach((chip) => {
-      chip.firstChild.style.background = colour(Number(chip.dataset.cluster));
+      chip.firstChild.style.background = color(Number(chip.dataset.cluster));
     });
   }
 
@@ -296,13 +295,13 @@
   function start() {
     const preferred = matchMedia("(prefers-color-scheme: dark)");
     root.dataset.theme = preferred.matches ? "dark" : "light";
-    for (const name of ["agreement", "noise", "weights", "clusters", "classes", "choice", "stability"]) {
+    for (const name of ["agreement", "redundancy", "noise", "clusters", "classes", "choice"]) {
       const place = byId(`chart-${name}`);
       if (place) draw(place, Charts[name]);
     }
     if (data.spectra) {
-      data.spectra.views.forEach((_, at) =>
-        draw(panel(byId("grid-spectra"), at + 1, "Eigenvalues", "190px"), () => Charts.spectrum(at)));
+      data.spectra.panels.forEach(({ title }, at) =>
+        draw(panel(byId("grid-spectra"), title, "Eigenvalues", "190px"), () => Charts.spectrum(at)));
     }
     if (samples) startSamples();
     if (data.blocks) startBlocks();

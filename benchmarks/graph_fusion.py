@@ -1,14 +1,14 @@
-"""The default recipe beside others, and what noise and copies do to it.
+"""Compare graph fusion with other methods, and measure the effect of noise views and copies.
 
-    MKCLUST_DATA=... python benchmarks/automatic.py published|recipes|robustness [--rows 4500]
-                                                    [--seeds 5] [--only NAME ...] [--out FILE]
+    MKCLUST_DATA=... python benchmarks/graph_fusion.py published|kernels|robustness [--rows 4500]
+                                                       [--seeds 5] [--only NAME ...] [--out FILE]
 
-`published`: on every set of several views, the default beside the published recipe, which is the
-table of README.md, and what both cost in processor time.
-`recipes`: the default beside four methods on kernels of five families; the best of those twenty per
-set is chosen with the labels, which the default never sees.
-`robustness`: the default with views added: noise, others with clusters of their own, copies.
-Sets of more than `--rows` samples are left out. Rows already in the file are kept.
+`published`: graph fusion and MKC-DNM on every data set of several views, which is the table of
+README.md, with the CPU time of both.
+`kernels`: graph fusion and four methods on kernels of five families. The best of these twenty per
+data set is chosen with the labels, which graph fusion does not use.
+`robustness`: graph fusion with added views: noise, other clusters, copies.
+Data sets of more than `--rows` samples are left out. Rows already in the file are kept.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from scipy.stats import wilcoxon
 from sets import SETS, load, short
 
 from mkclust import METHODS, MultiView, cluster, metrics
-from mkclust.dual_noise.estimator import RECIPES
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.kmeans import kmeans_labels
 
+COMPARED = {"graph-fusion": {}, "mkc-dnm": {"indefinite": "shift"}}  # parameters
 FAMILIES = ("gaussian", "linear", "cosine", "knn", "self-tuning")
 WAYS = {
     "average": ("akkm", {}),
@@ -40,7 +40,7 @@ NAMES = ("acc", "nmi", "ari")
 
 
 def scores(embedding: np.ndarray, views: MultiView, k: int, seeds: int) -> list[float]:
-    """ACC, NMI and ARI in percent, means over seeds of k-means."""
+    """Return ACC, NMI and ARI in percent, averaged over seeds of k-means."""
     found = [
         metrics.evaluate(views.labels, kmeans_labels(embedding, k, random_state=seed))
         for seed in range(seeds)
@@ -49,21 +49,22 @@ def scores(embedding: np.ndarray, views: MultiView, k: int, seeds: int) -> list[
 
 
 def published(views: MultiView, k: int, seeds: int) -> dict[str, object]:
-    """Both recipes of `cluster`, and processor seconds of each."""
+    """Return scores and CPU seconds of graph fusion and of MKC-DNM."""
     found: dict[str, object] = {"views": views.n_views, "k": k}
-    for recipe in RECIPES:
+    for method, parameters in COMPARED.items():
         began = time.process_time()
-        model = cluster(views, k, recipe=recipe, random_state=0, indefinite="shift")
-        found[f"{recipe} seconds"] = time.process_time() - began
-        found[recipe] = scores(model.embedding_, views, k, seeds)
+        model = cluster(views, k, method=method, parameters=parameters, random_state=0)
+        found[f"{method} seconds"] = time.process_time() - began
+        found[method] = scores(model.embedding_, views, k, seeds)
     return found
 
 
-def recipes(views: MultiView, k: int, seeds: int) -> dict[str, object]:
+def kernels(views: MultiView, k: int, seeds: int) -> dict[str, object]:
+    """Return scores of graph fusion and of four methods on kernels of five families."""
     began = time.process_time()
     model = cluster(views, k, random_state=0)
     found: dict[str, object] = {"seconds": time.process_time() - began}
-    found["default"] = scores(model.embedding_, views, k, seeds)
+    found["graph-fusion"] = scores(model.embedding_, views, k, seeds)
     for family in ("precomputed",) if views.kernels else FAMILIES:
         bank = KernelBank(views, KernelRecipe(family, indefinite="shift"))
         bank._keep = True
@@ -74,7 +75,7 @@ def recipes(views: MultiView, k: int, seeds: int) -> dict[str, object]:
 
 
 def altered(views: MultiView, k: int) -> dict[str, MultiView]:
-    """The views with others added."""
+    """Return the views with others added."""
     rng = np.random.default_rng(0)
     n, own = len(views), list(views.views)
     narrow, wide = rng.standard_normal((n, 100)), rng.standard_normal((n, 1000))
@@ -83,13 +84,13 @@ def altered(views: MultiView, k: int) -> dict[str, MultiView]:
         "nothing": views,
         "one view of noise": MultiView([*own, narrow]),
         "two views of noise": MultiView([*own, narrow, wide]),
-        "a view with clusters of its own": MultiView([*own, apart]),
+        "a view with other clusters": MultiView([*own, apart]),
         "all views three times": MultiView([view.copy() for view in own * 3]),
-        "all views three times, two disturbed": MultiView(
-            [*own, *(disturbed(view, rng) for view in own * 2)]
+        "all views three times, two with noise": MultiView(
+            [*own, *(with_noise(view, rng) for view in own * 2)]
         ),
-        "the last view three times, two disturbed": MultiView(
-            [*own, *(disturbed(own[-1], rng) for _ in range(2))]
+        "the last view three times, two with noise": MultiView(
+            [*own, *(with_noise(own[-1], rng) for _ in range(2))]
         ),
         "all views three times, entries of two scaled": MultiView(
             [*own, *(scaled(view, rng) for view in own * 2)]
@@ -97,19 +98,20 @@ def altered(views: MultiView, k: int) -> dict[str, MultiView]:
     }
 
 
-def disturbed(view: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A view with a tenth of each column's deviation added as noise."""
+def with_noise(view: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Add noise of a tenth of the standard deviation of each column."""
     X = view.toarray() if sp.issparse(view) else np.asarray(view, dtype=float)
     return X + 0.1 * X.std(axis=0) * rng.standard_normal(X.shape)
 
 
 def scaled(view: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A view with every entry changed by about a tenth of itself: zeros stay, and so do counts."""
+    """Scale every entry by about a tenth; zeros stay zero."""
     X = view.toarray() if sp.issparse(view) else np.asarray(view, dtype=float)
     return X * np.exp(0.1 * rng.standard_normal(X.shape))
 
 
 def robustness(views: MultiView, k: int, seeds: int) -> dict[str, object] | None:
+    """Return scores of graph fusion with added views; None for kernels."""
     if views.kernels:
         return None
     cases = altered(views, k).items()
@@ -120,19 +122,19 @@ def robustness(views: MultiView, k: int, seeds: int) -> dict[str, object] | None
 
 
 def published_table(rows: list[dict]) -> str:
-    lines = [f"| set | n | views | k | {' | '.join(RECIPES)} |", "|---|---|---|---|---|---|"]
+    lines = [f"| set | n | views | k | {' | '.join(COMPARED)} |", "|---|---|---|---|---|---|"]
     for row in rows:
-        cells = [f"{row[recipe][0]:.1f} / {row[recipe][1]:.1f}" for recipe in RECIPES]
+        cells = [f"{row[method][0]:.1f} / {row[method][1]:.1f}" for method in COMPARED]
         size = [short(row["set"]), row["n"], row["views"], row["k"]]
         lines.append(f"| {' | '.join(map(str, [*size, *cells]))} |")
-    means = [np.mean([row[recipe] for row in rows], axis=0) for recipe in RECIPES]
+    means = [np.mean([row[method] for row in rows], axis=0) for method in COMPARED]
     cells = " | ".join(f"{mean[0]:.1f} / {mean[1]:.1f}" for mean in means)
     lines += [f"| mean of {len(rows)} | | | | {cells} |", ""]
-    times = " | ".join(f"{recipe}, CPU s" for recipe in RECIPES)
+    times = " | ".join(f"{method}, CPU s" for method in COMPARED)
     lines += [f"| set | n | views | k | {times} | ratio |", "|---|---|---|---|---|---|---|"]
     ratios = []
     for row in rows:
-        ours, theirs = (row[f"{recipe} seconds"] for recipe in RECIPES)
+        ours, theirs = (row[f"{method} seconds"] for method in COMPARED)
         ratios.append(ours / theirs)
         size = [short(row["set"]), row["n"], row["views"], row["k"]]
         cells = [f"{ours:.2f}", f"{theirs:.2f}", f"{ratios[-1]:.1f}"]
@@ -149,29 +151,33 @@ def robustness_table(rows: list[dict]) -> str:
     return "\n".join([*lines, "", f"Means over {len(rows)} sets."])
 
 
-def recipes_table(rows: list[dict]) -> str:
+def kernels_table(rows: list[dict]) -> str:
     whole = [row for row in rows if len(row) == max(map(len, rows))]
     names = [name for name in whole[0] if name not in ("set", "n", "seconds")]
     values = {name: np.array([row[name] for row in whole]) for name in names}
-    best = np.max([values[name][:, 0] for name in names if name != "default"], axis=0)
-    lines = ["| recipe | ACC | NMI | ARI |", "|---|---|---|---|"]
+    best = np.max([values[name][:, 0] for name in names if name != "graph-fusion"], axis=0)
+    lines = ["| method | ACC | NMI | ARI |", "|---|---|---|---|"]
     for name in sorted(names, key=lambda name: -values[name][:, 0].mean()):
         cells = " | ".join(f"{value:.1f}" for value in values[name].mean(axis=0))
         lines.append(f"| {name} | {cells} |")
     lines += [f"| best per set, chosen with labels | {best.mean():.1f} | | |", ""]
-    second = max((n for n in names if n != "default"), key=lambda name: values[name][:, 0].mean())
-    ours = values["default"][:, 0]
+    second = max(
+        (n for n in names if n != "graph-fusion"), key=lambda name: values[name][:, 0].mean()
+    )
+    ours = values["graph-fusion"][:, 0]
     p = wilcoxon(ours, values[second][:, 0]).pvalue
     lines.append(f"Means over {len(whole)} sets; against {second}: Wilcoxon p = {p:.4f}.")
-    lines += ["", "| set | n | default | best of the others |", "|---|---|---|---|"]
+    lines += ["", "| set | n | graph fusion | best of the others |", "|---|---|---|---|"]
     for row, top in zip(whole, best, strict=True):
-        lines.append(f"| {short(row['set'])} | {row['n']} | {row['default'][0]:.1f} | {top:.1f} |")
+        lines.append(
+            f"| {short(row['set'])} | {row['n']} | {row['graph-fusion'][0]:.1f} | {top:.1f} |"
+        )
     return "\n".join(lines)
 
 
 TABLES = {
     "published": (published, published_table),
-    "recipes": (recipes, recipes_table),
+    "kernels": (kernels, kernels_table),
     "robustness": (robustness, robustness_table),
 }
 

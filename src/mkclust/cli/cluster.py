@@ -1,0 +1,158 @@
+"""The commands `cluster` and `demo`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..base import MultiViewClusterer
+from ..chunked.rows import Rows
+from ..data import datasets
+from ..data.views import MultiView
+from ..exceptions import InputError
+from ..methods import DEFAULT, METHODS, estimator_for
+from .arguments import asked_k, in_memory, input_files, read_views
+from .method_options import chosen_options, with_method_options
+from .options import (
+    AsKernels,
+    Index,
+    Labels,
+    Limit,
+    Method,
+    Out,
+    Overwrite,
+    Paths,
+    Quiet,
+    Transpose,
+    ViewNames,
+)
+from .output_directory import OutputFolder, check_model_path
+from .results import valid
+from .run import Job, Stopwatch, run
+
+Clusters = Annotated[
+    str,
+    typer.Option(
+        "-k",
+        "--clusters",
+        metavar="K|auto|LOW:HIGH",
+        help="Number of clusters; 'auto' chooses it, '3:20' chooses from 3 to 20.",
+    ),
+]
+Restarts = Annotated[
+    int | None, typer.Option("--n-init", help="Restarts of k-means.", min=1, show_default="10")
+]
+Seed = Annotated[int | None, typer.Option(help="Seed of k-means.", min=0, show_default="0")]
+Checks = Annotated[
+    bool | None,
+    typer.Option(
+        "--stability/--no-stability",
+        help="Refit to halves of the samples and without each view, and compare the labels.",
+        show_default="if expected within two minutes",
+    ),
+]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Write the fitted model to this .npz, for [bold]mkclust predict[/]."
+    ),
+]
+
+
+@with_method_options
+def cluster(
+    paths: Paths,
+    clusters: Clusters,
+    method: Method = DEFAULT,
+    views: ViewNames = None,
+    labels: Labels = None,
+    index: Index = None,
+    transpose: Transpose = None,
+    kernels: AsKernels = None,
+    limit: Limit = None,
+    n_init: Restarts = None,
+    seed: Seed = None,
+    out: Out = Path("mkclust-out"),
+    overwrite: Overwrite = False,
+    stability: Checks = None,
+    report: Report = True,
+    save: Save = None,
+    quiet: Quiet = False,
+    **options: Any,
+) -> None:
+    """Cluster the samples of one or more files.
+
+    Writes labels.csv, embedding.npz (or graph.npz), stability.csv, result.json
+    and report.html to the output folder, in place of those of an earlier run;
+    mkclust.json lists them. Where views are stored in parts (folders of .npy or
+    .parquet, zarr), mkc-dnm reads them in chunks and writes labels and embedding
+    as parts.
+    """
+    watch = Stopwatch()
+    asked = asked_k(clusters)
+    model = _estimator(method, asked, options | {"n_init": n_init, "random_state": seed})
+    inputs = input_files(paths, labels)
+    folder = OutputFolder(out, overwrite=overwrite, inputs=inputs)
+    folder.check(report=report, stability=stability is not False)
+    if save is not None:
+        check_model_path(save, folder, inputs)
+    with watch.stage("read"):
+        data = _data(
+            model, read_views(paths, views, labels, index, transpose, kernels, limit), options
+        )
+    tried = None if isinstance(asked, int) else asked
+    source = [valid(str(path)) for path in paths]
+    job = Job(model, tried, folder, source, _command(), report, stability, save, quiet)
+    run(job, data, watch)
+
+
+def demo(
+    method: Method = DEFAULT,
+    out: Out = Path("mkclust-demo"),
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Cluster the bundled handwritten digits into ten clusters.
+
+    The data are 2000 samples in six views (UCI Multiple Features).
+    """
+    watch = Stopwatch()
+    model = _estimator(method, 10, {})
+    folder = OutputFolder(out, overwrite=overwrite)
+    folder.check()
+    with watch.stage("read"):
+        data = datasets.load_mfeat()
+    source = ["UCI Multiple Features"]
+    run(Job(model, None, folder, source, _command(), quiet=quiet), data, watch)
+
+
+def _command() -> str:
+    """Return the command as it was typed."""
+    return valid(shlex.join(["mkclust", *sys.argv[1:]]))
+
+
+def _estimator(method: str, asked: Any, options: dict[str, Any]) -> MultiViewClusterer:
+    if method not in METHODS:
+        raise InputError(f"unknown --method {method!r}; known are {', '.join(METHODS)}")
+    k = asked if isinstance(asked, int) else 2  # until it is chosen
+    return estimator_for(method, k, **({"random_state": 0} | chosen_options(method, options)))
+
+
+def _data(
+    model: MultiViewClusterer, data: MultiView | Rows, options: dict[str, Any]
+) -> MultiView | Rows:
+    """Return the views as the method takes them."""
+    if isinstance(data, Rows):
+        return data if model.reads_chunks else in_memory(data, model.name)
+    for name in ("kernel", "kernel_params"):
+        if data.kernels and options.get(name):
+            raise InputError(
+                f"--{name.removesuffix('s').replace('_', '-')} cannot be used with views that are "
+                "kernel matrices already; --features takes them as features"
+            )
+    return data

@@ -1,0 +1,59 @@
+"""The commands `inspect` and `methods`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from ..methods import METHODS
+from .arguments import chosen_limits, contents, read_views
+from .method_options import own_parameters, owners
+from .options import Limit
+from .wording import option
+
+
+def inspect(
+    path: Annotated[Path, typer.Argument(help="A file or folder that may hold views.")],
+    limit: Limit = None,
+) -> None:
+    """List what a file holds and how it would be used."""
+    console = Console(highlight=False)
+    table = Table("variable", "kind", "shape", "type", "used as", box=None, padding=(0, 2, 0, 0))
+    for variable in contents(path, chosen_limits(limit)):
+        shape = " x ".join(map(str, variable.shape))
+        cells = (variable.name, variable.kind, shape, variable.dtype, variable.role)
+        table.add_row(*(escape(str(cell)) for cell in cells))
+    console.print(table)
+    data = read_views([path], limit=limit)
+    console.print(f"\n{escape(repr(data))}", soft_wrap=True)
+    for note in data.notes:
+        console.print(f"[dim]- {escape(note)}[/]", soft_wrap=True)
+    if data.labels is not None:
+        console.print(f"[dim]- {len(set(data.labels.tolist()))} known classes[/]")
+
+
+def methods() -> None:
+    """List all methods with their options and references."""
+    console = Console(highlight=False)
+    common = [name for name, users in owners().items() if len(users) > len(METHODS) / 2]
+    for name, kind in METHODS.items():
+        parameters = own_parameters(kind)
+        options = [option(own) for own in parameters if own not in common]
+        options += ["those of kernels"] if set(common) <= set(parameters) else []
+        console.print(Text.assemble((name, "bold"), f"  {kind.title}"))
+        _indented(console, f"options: {', '.join(options) or 'none'}")
+        _indented(console, kind.reference, "dim")
+    console.print("options of kernels")
+    _indented(console, ", ".join(map(option, common)))
+
+
+def _indented(console: Console, line: str, style: str = "") -> None:
+    for wrapped in Text(line, style=style).wrap(console, max(20, console.width - 4)):
+        wrapped.rstrip()
+        console.print(Text("    ") + wrapped)

@@ -1,0 +1,176 @@
+"""One run of `cluster` or `demo`: choose k, fit, check, write, print."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from ..agreement.cache import shared_views
+from ..base import MultiViewClusterer
+from ..chunked.rows import Rows
+from ..data.views import MultiView
+from ..exceptions import MkclustWarning
+from ..inspection import ChoiceOfK, choose_k
+from ..progress import listening
+from ..report import pageable, write_report
+from . import app, startup
+from .answers import answers_as_dict, checked_answers, write_stability
+from .output_directory import OutputFolder, Written
+from .results import write_arrays, write_result
+from .summary import choice_table, clean, summary
+from .wording import in_options
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be done: the estimator, the numbers of clusters to try, where results go."""
+
+    model: MultiViewClusterer
+    tried: tuple[int, int] | str | None
+    folder: OutputFolder
+    source: list[str]
+    command: str
+    report: bool = True
+    checks: bool | None = None
+    save: Path | None = None
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run found beside the fitted model."""
+
+    choice: ChoiceOfK | None
+    checked: list[Any]
+    skipped: list[str]
+    notes: list[str]
+
+    @property
+    def answers(self) -> list[Any]:
+        return [*([] if self.choice is None else [self.choice]), *self.checked]
+
+
+class Stopwatch:
+    """The seconds of each stage, from the start of the command on."""
+
+    def __init__(self) -> None:
+        self.began = startup.began
+        self.seconds = {"start": time.perf_counter() - self.began}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure a stage."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = time.perf_counter() - began
+
+    def describe(self) -> str:
+        """Return the stages with their seconds, and the total until now."""
+        stages = [f"{name} {spent:.1f}" for name, spent in self.seconds.items() if spent >= 0.05]
+        total = time.perf_counter() - self.began
+        return f"Seconds: {', '.join([*stages, f'total {total:.1f}'])}"
+
+
+def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
+    """Choose k, fit, check, write the results, then print them."""
+    found = _computed(job, data, watch)
+    with progress(job.quiet):
+        written = _written(job, data, found, watch)
+        if job.save is not None:
+            with watch.stage("save"):
+                _save(job.model, job.save, job.folder.path)
+    _print(job, data, found, written, watch)
+
+
+def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
+    model, choice = job.model, None
+    with warnings.catch_warnings(record=True) as caught, progress(job.quiet), shared_views():
+        warnings.simplefilter("always", MkclustWarning)
+        if job.tried is not None:
+            with watch.stage("choose k"):
+                choice = choose_k(model, data, job.tried)
+            model.set_params(n_clusters=choice.k)
+        with watch.stage("fit"):
+            model.fit(data)
+        with watch.stage("checks"):
+            checked, skipped = checked_answers(model, data, job.checks, watch.seconds["fit"])
+    notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+    notes += [note for note in getattr(model, "notes_", ()) if not any(note in n for n in notes)]
+    if job.report and not pageable(model, data):
+        skipped.append("report.html was not written: it needs the embedding in memory.")
+    return Outcome(choice, checked, skipped, list(dict.fromkeys(notes)))
+
+
+def _written(job: Job, data: MultiView | Rows, found: Outcome, watch: Stopwatch) -> Written:
+    model = job.model
+    extra = {
+        "source": job.source,
+        "command": job.command,
+        "warnings": found.notes,
+        "not_computed": found.skipped,
+    } | answers_as_dict(found.answers)
+
+    def write(folder: Path) -> list[Path]:
+        written = write_arrays(folder, model, data) + write_stability(folder, found.answers)
+        if job.report and pageable(model, data):
+            written.append(folder / "report.html")
+            write_report(
+                model, written[-1], data, notes=found.notes, command=job.command,
+                answers=found.answers,
+            )  # fmt: skip
+        return [*written, write_result(folder, model, data, extra | {"seconds": watch.seconds})]
+
+    with watch.stage("report" if job.report else "write"):
+        return job.folder.write(write)
+
+
+def _save(model: MultiViewClusterer, path: Path, results: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        model.save(path)
+    except OSError as error:
+        raise OSError(
+            f"the model cannot be written to {path}: {error.strerror or error}; the results are "
+            f"in {results}"
+        ) from None
+
+
+def _print(
+    job: Job, data: MultiView | Rows, found: Outcome, written: Written, watch: Stopwatch
+) -> None:
+    console = Console(highlight=False, quiet=job.quiet)
+    for note in data.notes:
+        console.print(f"[dim]{clean(note)}[/]")
+    if found.choice is not None:
+        console.print(choice_table(found.choice, job.model))
+    console.print(summary(job.model, data))
+    for answer in found.checked:
+        console.print(f"[bold]{answer.title}:[/] {clean(str(answer))}")
+    for line in found.skipped:
+        console.print(f"[dim]{clean(in_options(line))}[/]")
+    for note in found.notes:
+        console.print(f"[yellow]note:[/] {clean(in_options(note))}")
+    console.print(clean(written.describe(job.folder.path)))
+    if job.save is not None:
+        console.print(clean(f"Model written to {os.fspath(job.save)}"))
+    console.print(watch.describe())
+
+
+@contextmanager
+def progress(quiet: bool) -> Iterator[None]:
+    """Show the current step, on terminals only."""
+    if quiet or not app.errors.is_terminal:
+        yield
+        return
+    with app.errors.status("starting") as status, listening(status.update):
+        yield

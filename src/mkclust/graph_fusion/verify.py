@@ -1,0 +1,82 @@
+"""Check a fitted GraphFusion against its data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..agreement.weights import view_weights
+from ..base import refitted_views
+from ..linalg.checks import TIE, Check, Verification
+from ..linalg.eigen import eigenvalues, lanczos
+from ..linalg.kmeans import nearest_centers
+from .diffusion_map import diffusion_scales
+from .fusion import fuse
+from .view_graphs import ViewGraphs
+
+DIRECT_UP_TO = 3000  # samples up to which LAPACK decomposes the whole graph; Lanczos beyond
+
+
+def verify_fit(model: Any, views: Any) -> Verification:
+    """Check every claim of a fitted model with eigenvalues that another solver computed.
+
+    The graphs are built again from `views`. Checked are: weights from overlap; the embedding's
+    columns as leading eigenvectors of the fused graph, by their residuals; their scales; the
+    labels as nearest centers, and the centers as means of their clusters.
+    """
+    data = refitted_views(model, views)
+    k, n = int(model.n_clusters), len(data)
+    graphs = ViewGraphs(data, model.n_neighbors_, model.indefinite)
+    overlap = graphs.subspaces(min(2 * k, n)).overlap(k)
+    scales = diffusion_scales(model.eigenvalues_)
+    again = view_weights(overlap, len(scales) - 1, graphs.redundancy())
+    graph = fuse(graphs, model.weights_)
+    H = model.embedding_ / scales
+    values = leading_values(graph, len(scales) + 1)
+    checks = (
+        Check("the weights follow from overlap and redundancy",
+              np.abs(again.weights - model.weights_).max(), 1e-5),
+        Check("the eigenvectors are orthonormal", np.abs(H.T @ H - np.eye(len(scales))).max(),
+              1e-8),
+        Check("the embedding consists of the leading eigenvectors of the fused graph",
+              np.abs(graph @ H - H * values[:-1]).max(), 1e-6),
+        Check("the eigenvalues are those of the fused graph",
+              np.abs(values[:-1] - model.eigenvalues_).max(), 1e-6),
+        Check("every label is that of the nearest center", _label_error(model), 0.0),
+        Check("every center is the mean of its cluster", _center_error(model), 1e-3),
+    )  # fmt: skip
+    gap = values[-2] - values[-1]
+    tied = gap < TIE * values[0] and scales[-1] > TIE
+    ties = (f"eigenvalues {len(scales)} and {len(scales) + 1} of the fused graph are equal",)
+    return Verification(checks, ties if tied else ())
+
+
+def leading_values(graph: sp.csr_array, size: int) -> np.ndarray:
+    """Return the largest eigenvalues (size,), descending, padded with 0 beyond n."""
+    n = graph.shape[0]
+    if n <= DIRECT_UP_TO or size >= n - 1:
+        values = eigenvalues(graph.toarray(), max(0, n - size), n - 1)
+    else:
+        values = lanczos(graph, size, 1e-12, seed=1)[0]
+    return np.pad(np.sort(values)[::-1], (0, max(0, size - n)))
+
+
+def _label_error(model: Any) -> float:
+    """Return the share of samples with another label than their nearest center's."""
+    again = nearest_centers(model.embedding_, model.cluster_centers_)
+    return float(np.mean(again != model.labels_))
+
+
+def _center_error(model: Any) -> float:
+    """Return the largest distance of a center from the mean of its cluster's unit rows.
+
+    k-means stops where centers move little, so that this is small but not zero.
+    """
+    rows = model.embedding_ / np.maximum(
+        np.linalg.norm(model.embedding_, axis=1, keepdims=True), np.finfo(float).tiny
+    )
+    means = np.array([rows[model.labels_ == c].mean(axis=0) for c in np.unique(model.labels_)])
+    centers = model.cluster_centers_[np.unique(model.labels_)]
+    return float(np.linalg.norm(means - centers, axis=1).max())

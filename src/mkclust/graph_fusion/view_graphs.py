@@ -1,0 +1,119 @@
+"""The affinity graphs of all views, each built once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..agreement.cache import reused
+from ..agreement.redundancy import redundancy
+from ..agreement.subspaces import GraphSubspaces
+from ..data.views import MultiView
+from ..graphs.affinity import affinity_graph
+from ..graphs.metrics import Metric, view_metrics, with_gram
+from ..graphs.neighbors import EXACT_UP_TO
+from ..graphs.operator import CenteredGraph
+from ..kernels.functions import dense
+from ..kernels.given import make_semidefinite, rounding, symmetric
+
+SPAN = 1e100  # given kernels are scaled into this range, so that squares can be summed
+KEPT = 512 << 20  # bytes: the points of all metrics are kept up to this size, else made again
+
+
+class ViewGraphs(Sequence[sp.csr_array]):
+    """Affinity graphs $S_p$ (n, n) of all views; a sample that a view lacks has no edges there.
+
+    Memory is about 100 edges per sample and view, and the points of the metrics up to 512 MB;
+    views that are kernel matrices stay n x n.
+    """
+
+    def __init__(self, views: MultiView, n_neighbors: int, indefinite: str = "raise") -> None:
+        self.views = views
+        self.names = views.names
+        self.n_neighbors = n_neighbors
+        self.indefinite = indefinite
+        self.exact = views.kernels or len(views) <= EXACT_UP_TO
+        self._metrics: dict[int, tuple[Metric, ...]] = {}
+        self._graphs = [reused(self._key(p), views, partial(self._built, p)) for p in self._all]
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.names))
+
+    def _key(self, p: int) -> tuple[object, ...]:
+        held = None if self.views.present is None else self.held(p).tobytes()
+        kind = self.views.kernels, self.indefinite
+        return "graph", id(self.views.views[p]), held, kind, self.n_neighbors
+
+    def _built(self, p: int) -> CenteredGraph:
+        parts = self.metrics(p)
+        count = min(self.n_neighbors, parts[0].n_samples - 1)
+        return CenteredGraph(affinity_graph(parts, count, self.names[p]))
+
+    def metrics(self, p: int) -> tuple[Metric, ...]:
+        """Return the metrics of view p, over the samples it holds."""
+        if p in self._metrics:
+            return self._metrics[p]
+        view = self.views.own_rows(p)
+        if self.views.kernels:
+            view = self._checked_kernel(dense(view), self.names[p])
+        found: tuple[Metric, ...] = view_metrics(view, self.names[p], self.views.kernels)
+        if view.shape[0] <= EXACT_UP_TO:
+            found = with_gram(found)
+        held = {id(part): part for parts in (*self._metrics.values(), found) for part in parts}
+        if sum(part.nbytes for part in held.values()) <= KEPT:
+            self._metrics[p] = found
+        return found
+
+    def _checked_kernel(self, given: np.ndarray, name: str) -> np.ndarray:
+        """Return a given kernel, symmetric and positive semi-definite as asked."""
+        kernel = symmetric(given, name, len(given), SPAN)[0]
+        if self.indefinite != "ignore":
+            shift = self.indefinite == "shift"
+            make_semidefinite(kernel, name, True, rounding(given), shift)
+        return kernel
+
+    def held(self, p: int) -> np.ndarray:
+        """Return which samples view p holds: (n,)."""
+        if self.views.present is None:
+            return np.ones(len(self.views), dtype=bool)
+        return np.asarray(self.views.present[:, p])
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, p: int) -> sp.csr_array:  # type: ignore[override]
+        return placed(self._graphs[p].graph, self.held(p))
+
+    def subspaces(self, size: int) -> GraphSubspaces:
+        """Return the `size` leading eigenvectors of every graph, each centered."""
+        found = GraphSubspaces(self._graphs, self.names, self.views.present, at_once=len(self))
+        found.grow(size)
+        return found
+
+    def redundancy(self) -> np.ndarray:
+        """Return the redundancy of all pairs of views, (m, m)."""
+        parts = [self.metrics(p)[0] for p in self._all]
+        return redundancy(list(self), parts, [self.held(p) for p in self._all])
+
+    def metric_names(self) -> tuple[tuple[str, ...], ...]:
+        """Return the names of the metrics of every view, each once."""
+        return tuple(tuple(dict.fromkeys(m.name for m in self.metrics(p))) for p in self._all)
+
+    def spreads(self) -> tuple[tuple[float, ...], ...]:
+        """Return the mean squared distance under every metric of every view."""
+        return tuple(tuple(metric.spread() for metric in self.metrics(p)) for p in self._all)
+
+
+def placed(graph: sp.csr_array, held: np.ndarray) -> sp.csr_array:
+    """Extend a graph of some samples to all n: the others have no edges."""
+    n = len(held)
+    if graph.shape[0] == n:
+        return graph
+    at = np.flatnonzero(held)
+    entries = graph.tocoo()
+    place = (at[entries.coords[0]], at[entries.coords[1]])
+    return sp.csr_array(sp.coo_array((entries.data, place), shape=(n, n)))

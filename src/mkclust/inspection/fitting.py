@@ -1,0 +1,82 @@
+"""What the questions share: the estimator fitted, its views, and refits without warnings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from ..base import MultiViewClusterer
+from ..chunked.rows import Rows
+from ..data.views import MultiView
+from ..exceptions import InputError, MkclustWarning
+from ..graphs.neighbors import EXACT_UP_TO
+
+DRAWN = 5000  # samples that are drawn where there are more than 20 000
+
+
+def fitted(estimator: MultiViewClusterer, views: Any) -> MultiViewClusterer:
+    """Return the estimator if it is fitted to as many samples, else a fitted clone of it."""
+    if not isinstance(estimator, MultiViewClusterer):
+        raise InputError(
+            f"the first argument must be an estimator of mkclust, such as GraphFusion(3), got "
+            f"{type(estimator).__name__}"
+        )
+    if hasattr(estimator, "labels_"):
+        return estimator
+    return unfitted(estimator).fit(views)
+
+
+def unfitted(estimator: MultiViewClusterer, **parameters: Any) -> MultiViewClusterer:
+    """Return an unfitted copy, with some parameters replaced."""
+    model: MultiViewClusterer = clone(estimator).set_params(**parameters)
+    return model
+
+
+def views_of(
+    model: MultiViewClusterer, views: Any, random_state: int = 0
+) -> tuple[MultiView, np.ndarray]:
+    """Return the views as the model takes them, and which samples they are.
+
+    Of more than 20 000 samples 5000 are drawn.
+    """
+    taken = unfitted(model)._checked_views(views)
+    if hasattr(model, "labels_"):
+        _check_same(model, taken)
+    n = len(taken)
+    if n <= EXACT_UP_TO:
+        return taken.in_memory() if isinstance(taken, Rows) else taken, np.arange(n)
+    rows = np.sort(np.random.default_rng(random_state).choice(n, DRAWN, replace=False))
+    if isinstance(taken, MultiView):
+        return taken[rows], rows
+    return MultiView(taken.take(rows), names=taken.names), rows
+
+
+def sample_names(data: MultiView, rows: np.ndarray) -> np.ndarray:
+    """Return the names of the samples, or their positions where they have none."""
+    return rows if data.index is None else np.asarray(data.index)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Suppress warnings that the fit itself has issued."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MkclustWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+
+
+def _check_same(model: MultiViewClusterer, taken: MultiView | Rows) -> None:
+    n, names = len(model.labels_), tuple(map(str, model.view_names_in_))
+    if len(taken) != n:
+        raise InputError(f"the model was fitted to {n} samples, but views has {len(taken)}")
+    if taken.names != names:
+        raise InputError(
+            f"the model was fitted to the views {', '.join(names)}, but views has "
+            f"{', '.join(taken.names)}"
+        )

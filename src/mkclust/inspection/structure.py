@@ -1,0 +1,147 @@
+"""Test whether data have cluster structure: their modularity against that of a null model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from ..base import MultiViewClusterer, Partitions
+from ..data.views import MultiView
+from ..linalg.scaling import varies
+from ..progress import step
+from .fitting import unfitted
+from .null_model import NullModel
+
+FIRST, DRAWS = 6, 15  # of the null model: the first ones decide where the answer is clear
+CLEAR = (0.001, 0.5)  # p-values below and above which it is
+LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
+SAMPLES = 300  # on which data and null model are compared
+TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
+SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
+HIGH = 0.95  # quantile of the null model that `high` shows
+
+
+@dataclass(frozen=True)
+class StructureTest:
+    """Modularity of a subsample and of the null model, for some numbers of clusters.
+
+    Attributes
+    ----------
+    ks : (t,) int array
+    observed : (t,) array
+        Modularity of the subsample.
+    null : (B, t) array
+        Modularity of B draws of the null model, of the same size.
+    """
+
+    ks: np.ndarray
+    observed: np.ndarray
+    null: np.ndarray
+
+    @property
+    def p_value(self) -> float:
+        r"""Return the probability of so large an excess without structure.
+
+        The statistic is $T = \max_k (Q_k - \mu_k) / s_k$ with the mean and standard deviation of
+        the null model's modularity. T of every draw against the others gives the mean and
+        standard deviation of T, and Student's t distribution the probability.
+        """
+        B = len(self.null)
+        drawn = [_excess(self.null[b], np.delete(self.null, b, axis=0)) for b in range(B)]
+        spread = np.std(drawn, ddof=1) * np.sqrt(1 + 1 / B)
+        t = (_excess(self.observed, self.null) - np.mean(drawn)) / max(spread, SMALLEST)
+        return float(stats.t.sf(t, B - 1))
+
+    def excess(self, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return modularity beyond the null model's mean and upper limit, and its deviation.
+
+        Each has one entry for every number of `ks`, interpolated between those tried.
+        """
+        mean, deviation = self.null.mean(axis=0), _deviation(self.null)
+        high = mean + stats.norm.ppf(HIGH) * deviation
+        curves = (self.observed - mean, self.observed - high, deviation)
+        first, second, third = (np.interp(np.log(ks), np.log(self.ks), curve) for curve in curves)
+        return first, second, third
+
+
+def structure_test(
+    estimator: MultiViewClusterer, views: MultiView, ks: Sequence[int], random_state: int
+) -> StructureTest:
+    """Compare the estimator's partitions of at most 300 samples with those of null views.
+
+    Six draws are enough where the p-value is then below 0.001 or above 0.5, else 15 are made.
+    """
+    rng = np.random.default_rng(random_state)
+    some = _subsample(views, rng)
+    tried = spread_out([k for k in ks if k <= len(some) // 2] or [2])
+    estimator = unfitted(estimator, n_clusters=2)
+
+    def modularities(data: MultiView) -> list[float]:
+        found = estimator.partitions(data, tried, random_state, n_init=1)
+        return [modularity_of(found, k) for k in tried]
+
+    model, observed, null = NullModel(some), np.array(modularities(some)), np.empty((0, len(tried)))
+    for b in range(DRAWS):
+        step(f"null model, draw {b + 1} of at most {DRAWS}")
+        null = np.vstack([null, modularities(model.draw(rng))])
+        test = StructureTest(np.array(tried), observed, null)
+        if b + 1 == FIRST and not CLEAR[0] < test.p_value < CLEAR[1]:
+            break
+    return test
+
+
+def modularity_of(found: Partitions, k: int) -> float:
+    r"""Return $Q = \sum_c \big(\frac{e_c}{2m} - (\frac{d_c}{2m})^2\big)$ of a partition.
+
+    $e_c$ is twice the weight of the edges inside cluster c, $d_c$ the sum of its degrees, and
+    2m the sum of all degrees.
+
+    References
+    ----------
+    M. Newman, M. Girvan. Finding and evaluating community structure in networks. Physical Review
+    E 69, 2004.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> pairs = sp.csr_array(np.kron(np.eye(2), 1 - np.eye(2)))
+    >>> modularity_of(Partitions(pairs, np.ones(3), {2: np.array([0, 0, 1, 1])}), 2)
+    0.5
+    """
+    labels, degree = found.labels[k], np.asarray(found.graph.sum(axis=1)).ravel()
+    total = degree.sum()
+    entries = found.graph.tocoo()
+    inside = entries.data[labels[entries.coords[0]] == labels[entries.coords[1]]].sum()
+    shares = np.bincount(labels, weights=degree) / total
+    return float(inside / total - np.sum(shares**2))
+
+
+def spread_out(ks: Sequence[int]) -> list[int]:
+    """Return at most seven of some ascending numbers, in equal ratios, the ends among them.
+
+    >>> spread_out(range(2, 21))
+    [2, 3, 4, 6, 9, 14, 20]
+    """
+    wanted = np.geomspace(ks[0], ks[-1], TRIED)
+    return sorted({min(ks, key=lambda k: abs(np.log(k / w))) for w in wanted})
+
+
+def _subsample(views: MultiView, rng: np.random.Generator) -> MultiView:
+    """Draw samples, and leave out views that do not vary among them."""
+    n = len(views)
+    some = views if n <= SAMPLES else views[np.sort(rng.choice(n, SAMPLES, replace=False))]
+    if views.kernels:
+        return some
+    used = [name for p, name in enumerate(some.names) if varies(some.own_rows(p)).any()]
+    return some if len(used) == some.n_views else some.select(used)
+
+
+def _excess(observed: np.ndarray, null: np.ndarray) -> float:
+    return float(np.max((observed - null.mean(axis=0)) / _deviation(null)))
+
+
+def _deviation(null: np.ndarray) -> np.ndarray:
+    return np.maximum(null.std(axis=0, ddof=1), SMALLEST)

@@ -1,0 +1,71 @@
+"""The null model keeps what is no cluster structure: means, covariances, values, gaps."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mkclust import MultiView
+from mkclust.data.datasets import make_views
+from mkclust.inspection.null_model import NullModel
+
+
+def draws(views, count=200):
+    rng, model = np.random.default_rng(0), NullModel(views)
+    return [model.draw(rng) for _ in range(count)]
+
+
+def test_means_and_covariances_of_all_views_together_are_kept():
+    views = make_views(40, 3, 2, n_features=3, noise=0.5, random_state=0)
+    X = np.hstack(views.views) + 3.0
+    found = draws(MultiView([X[:, :3], X[:, 3:]]))
+    together = np.vstack([np.hstack(each.views) for each in found])
+    assert together.mean(axis=0) == pytest.approx(X.mean(axis=0), abs=0.15)
+    spread = X.std(axis=0)
+    errors = (np.cov(together.T) - np.cov(X.T, bias=True)) / np.outer(spread, spread)
+    assert np.abs(errors).max() < 0.1
+
+
+def test_kernels_are_those_of_the_drawn_tables():
+    X = make_views(30, 3, 1, n_features=4, random_state=0).views[0]
+    table = NullModel(MultiView([X])).draw(np.random.default_rng(1)).views[0]
+    kernel = NullModel(MultiView([X @ X.T], kernels=True)).draw(np.random.default_rng(1))
+    assert kernel.kernels and kernel.views[0] == pytest.approx(table @ table.T)
+
+
+def test_missing_samples_stay_missing():
+    tables = [view.copy() for view in make_views(40, 2, 2, random_state=0).views]
+    tables[1][:15] = np.nan
+    drawn = draws(MultiView(tables), 1)[0]
+    assert (drawn.present == MultiView(tables).present).all()
+    K = np.full((40, 40), np.nan)
+    K[15:, 15:] = tables[1][15:] @ tables[1][15:].T
+    views = MultiView([tables[0] @ tables[0].T, K], kernels=True)
+    assert (draws(views, 1)[0].present == views.present).all()
+
+
+def test_discrete_columns_keep_their_values():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(50) < 0.3, rng.integers(0, 4, 50), rng.random(50)]).astype(
+        float
+    )
+    drawn = draws(MultiView([X]), 1)[0].views[0]
+    assert (np.sort(drawn[:, :2], axis=0) == np.sort(X[:, :2], axis=0)).all()
+    assert (drawn[:, :2] != X[:, :2]).any() and not np.isin(drawn[:, 2], X[:, 2]).any()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_counts_keep_entries_per_sample_and_values_per_column(missing):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 200), density=0.03, rng=rng, format="csr")
+    present = np.ones((60, 2), dtype=bool)
+    present[:20, 0] = not missing
+    views = MultiView([X, rng.random((60, 3))], present=present)
+    drawn, held = draws(views, 1)[0].views[0], views.own_rows(0)
+    assert sp.issparse(drawn) and drawn.shape == X.shape
+    assert np.isin(drawn.data, held.data).all()
+    assert 0.95 * held.nnz <= drawn.nnz <= held.nnz  # entries that meet are merged
+    before = np.diff(views.views[0].indptr)
+    assert (np.diff(drawn.indptr) <= before).all()
+    assert (
+        np.bincount(drawn.indices, minlength=200) <= np.bincount(X.indices, minlength=200)
+    ).all()
