@@ -56,8 +56,13 @@ def record_one(method: str, name: str, data: Path, target: Path) -> None:
         np.savez(target, refused=str(error))
 
 
-def record(data: Path, folder: Path, seconds: float, only: list[str]) -> None:
-    """Record every method on every data set, small sets first; what is there already is kept."""
+def record(
+    data: Path, folder: Path, seconds: float, only: list[str], like: Path | None = None
+) -> None:
+    """Record every method on every data set, small sets first; what is there already is kept.
+
+    Fits that took too long in the record `like` are left out.
+    """
     from mkclust import METHODS
     from mkclust.bench.registry import registered
 
@@ -66,7 +71,7 @@ def record(data: Path, folder: Path, seconds: float, only: list[str]) -> None:
     for entry in sets:
         for method in only or [DEFAULT, *METHODS]:
             target = folder / f"{entry.name}--{method}.npz"
-            if target.exists():
+            if target.exists() or (like is not None and _late(like / target.name)):
                 continue
             process = multiprocessing.Process(
                 target=record_one, args=(method, entry.name, data, target)
@@ -79,6 +84,10 @@ def record(data: Path, folder: Path, seconds: float, only: list[str]) -> None:
                 np.savez(target, late=seconds)
             outcome = sorted(np.load(target).files)[0] if target.exists() else "failed"
             print(f"{entry.name:30} {method:12} {outcome}", flush=True)
+
+
+def _late(path: Path) -> bool:
+    return path.exists() and "late" in np.load(path).files
 
 
 def compare(before: Path, after: Path) -> int:
@@ -121,12 +130,13 @@ def main() -> int:
     recording.add_argument("folder", type=Path)
     recording.add_argument("--seconds", type=float, default=60.0)
     recording.add_argument("--only", action="append", default=[])
+    recording.add_argument("--like", type=Path)
     comparing = commands.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
     options = parser.parse_args()
     if options.command == "record":
-        record(options.data, options.folder, options.seconds, options.only)
+        record(options.data, options.folder, options.seconds, options.only, options.like)
         return 0
     return compare(options.before, options.after)
 

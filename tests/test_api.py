@@ -10,7 +10,7 @@ import mkclust
 HOW = """the public interface is not the one listed in tests/api.txt:
 {difference}
 Lines that went or changed break users' programs: keep the old way working with a warning first
-(docs/promises.md, "Interfaces that last"). Where the change is meant, `make api` lists it anew, and
+(docs/promises.md, "Stable interfaces"). Where the change is meant, `make api` lists it anew, and
 CHANGELOG.md says so."""
 
 

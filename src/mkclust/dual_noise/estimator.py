@@ -116,7 +116,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
     """
 
     name = "mkc-dnm"
-    name = "mkc-dnm"
     title = "MKC-DNM"
     reference = (
         "J. Zhang et al., Multiple Kernel Clustering with Dual Noise Minimization, "
