@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any
 
 from .base import RUN_PARAMETERS, MultiViewClusterer
-from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
+from .baselines import COMPARED
 from .dual_noise import MKCDNM
 from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
@@ -20,11 +20,8 @@ from .out_of_sample.nystroem import FeatureExtension, KernelExtension
 
 DEFAULT = GraphFusion.name
 METHODS: dict[str, type[MultiViewClusterer]] = {
-    method.name: method
-    for method in (
-        GraphFusion, MKCDNM, AKKM, MKKM, MKKMMR, SWMC, ONKC, LFMKC, SPMKC, CAGL, OPLF, HMKC,
-    )
-}  # fmt: skip
+    method.name: method for method in (GraphFusion, MKCDNM, *COMPARED)
+}
 
 
 def cluster(

@@ -37,7 +37,8 @@ class Protocol:
 class Suite:
     """A named experiment, read from a .toml file.
 
-    `default` runs every method in its default setting. `tuned` runs the methods over their
+    Among `methods`, "all" stands for every method of `METHODS`. `default` runs every method in
+    its default setting. `tuned` runs the methods over their
     published grids, on data sets of up to `grid_samples` samples in `grid_groups`. `thin` keeps
     every t-th value of each parameter of a method's grid, the middle one included. `as_published`
     holds further settings of tuned runs. `order` is the order of rows, see `registry.row_order`.
@@ -116,12 +117,19 @@ def parse_suite(name: str, text: str) -> Suite:
         for key in ("datasets", "methods", "grid_groups"):
             if key in given:
                 given[key] = tuple(given[key])
+        given["methods"] = _expanded(given.get("methods", ()))
         suite = Suite(name=name, **given)
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise InputError(f"suite {name}: {error}") from None
     check_methods(suite.methods)
     check_order(suite.order)
     return suite
+
+
+def _expanded(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Replace "all" by the names of all methods of the package."""
+    found = (each for name in names for each in (METHODS if name == "all" else (name,)))
+    return tuple(dict.fromkeys(found))
 
 
 def check_methods(names: tuple[str, ...]) -> None:
