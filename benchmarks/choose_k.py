@@ -5,7 +5,7 @@
 
 sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphabetical order
          (case ignored) those at odd places are the deciding half, on which the criterion was
-         chosen; those at even places confirm it and were measured once. Labels only score.
+         chosen; those at even places were measured once, afterwards. Labels only score.
          A second table has all sets and the range 2 to max(12, 1.5 k) of earlier versions: every
          number up to 30, then every fifth. Sets of more than 5000 samples are cut to 5000.
 noise    Pure noise and one planted cluster, 100 to 2000 samples, 2 to 6 views; further kinds of
@@ -264,7 +264,7 @@ def summaries(rows: dict[str, Row]) -> str:
         some = [r for r in rows.values() if "ari" in r and r["true"] == true and r["ari"] > 0.9]
         found, exact = sum(r["answer"] > 1 for r in some), sum(r["answer"] == true for r in some)
         lines += [f"| {true} | {len(some)} | {found} | {exact} |"] if some else []
-    lines += ["", "| set | method | classes | choose_k | range | seconds |", "|---|" * 6]
+    lines += ["", "| set | method | classes | choose_k | range | seconds |", "|" + "---|" * 6]
     for row in (row for row in rows.values() if "method" in row):
         lines.append(f"| {row['set']} | {row['method']} | {row['true']} | {row['answer']} "
                      f"| {row['low']} to {row['high']} | {row['seconds']:.0f} |")  # fmt: skip
