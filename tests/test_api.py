@@ -7,6 +7,8 @@ from surface import LISTED, surface
 
 import mkclust
 
+pytestmark = pytest.mark.versions
+
 HOW = """the public interface is not the one listed in tests/api.txt:
 {difference}
 Lines that went or changed break users' programs: keep the old way working with a warning first

@@ -14,6 +14,8 @@ from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.graph_fusion.diffusion_map import n_components_for
 
+pytestmark = pytest.mark.versions
+
 every_method = pytest.mark.parametrize("name", METHODS)
 
 

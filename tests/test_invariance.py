@@ -17,6 +17,8 @@ from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InfeasibleWarning, MkclustWarning
 from mkclust.kernels.bank import KERNELS
 
+pytestmark = pytest.mark.versions
+
 
 @every_solver
 @pytest.mark.parametrize("order", [(5, 4, 3, 2, 1, 0), (2, 0, 5, 1, 4, 3)])

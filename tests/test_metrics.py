@@ -13,6 +13,8 @@ from sklearn.metrics.cluster import contingency_matrix
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.metrics import accuracy, ari, contingency, evaluate, nmi, purity
 
+pytestmark = pytest.mark.versions
+
 labelling = st.lists(st.integers(0, 3), min_size=2, max_size=15)
 pair = labelling.flatmap(
     lambda a: st.tuples(st.just(a), st.lists(st.integers(0, 3), min_size=len(a), max_size=len(a)))

@@ -13,6 +13,8 @@ from bounds import lower_bounds, project
 
 import mkclust
 
+pytestmark = pytest.mark.versions
+
 PACKAGE = Path(mkclust.__file__).parent
 DISTRIBUTION = {"sklearn": "scikit-learn"}  # where the name to import is another than to install
 PEERS = {"mvlearn", "polyview", "imml", "snf", "mkkm_mr"}  # found if there, in bench/peers.py alone

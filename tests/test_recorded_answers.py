@@ -13,6 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from mkclust import MKCDNM, datasets, metrics
 
+pytestmark = pytest.mark.versions
+
 RECORDED = json.loads(RECORD.read_text(encoding="utf-8"))
 # Thousands of small products: minutes where two threads have to share one processor.
 MANY_STEPS = ("swmc", "spmkc", "cagl", "hmkc")

@@ -9,6 +9,8 @@ from _support.planted import orthonormal
 from mkclust import MKCDNM
 from mkclust.exceptions import InputError
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.mark.parametrize(
     ("k", "message"),

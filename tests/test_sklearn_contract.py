@@ -18,6 +18,8 @@ from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 from mkclust.methods import METHODS
 
+pytestmark = pytest.mark.versions
+
 pd = pytest.importorskip("pandas")
 
 

@@ -13,6 +13,8 @@ from mkclust.baselines.onkc import neighborhood_kernel
 from mkclust.baselines.oplf import empty_clusters, fuse, one_pass
 from mkclust.linalg.kmeans import unit_rows
 
+pytestmark = pytest.mark.versions
+
 
 class Stored:
     """One data set's stored input, and what each program returned on it."""

@@ -17,6 +17,8 @@ from mkclust.exceptions import ConvergenceWarning, DegenerateWarning, InputError
 from mkclust.methods import METHODS
 from mkclust.metrics import accuracy
 
+pytestmark = pytest.mark.versions
+
 SEVEN = [AKKM, MKKM, MKKMMR, ONKC, LFMKC, OPLF, HMKC]
 VIEWS = make_views(60, n_clusters=3, n_views=3, noise=0.8, random_state=1)
 

@@ -12,6 +12,8 @@ from mkclust.cli.arguments import LIMITS, asked_k, chosen_limits, read_views
 from mkclust.cli.method_options import _description, owners
 from mkclust.exceptions import InputError
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture
 def archive(tmp_path):

@@ -12,6 +12,8 @@ from mkclust.cli import answers
 from mkclust.cli import run as running
 from mkclust.methods import METHODS
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture
 def planted(tmp_path):

@@ -10,6 +10,8 @@ from _support.fits import two
 from mkclust import MultiView
 from mkclust.exceptions import InputError
 
+pytestmark = pytest.mark.versions
+
 pd = pytest.importorskip("pandas")
 
 

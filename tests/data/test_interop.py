@@ -16,7 +16,10 @@ from mkclust import MKCDNM, MultiView, cluster, metrics, omics
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 
-pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+pytestmark = [
+    pytest.mark.versions,
+    pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning"),
+]
 SAMPLES = [f"s{i}" for i in range(90)]
 
 

@@ -11,6 +11,8 @@ from mkclust import MultiView
 from mkclust.data.views import split_columns
 from mkclust.exceptions import InputError
 
+pytestmark = pytest.mark.versions
+
 pd = pytest.importorskip("pandas")
 
 

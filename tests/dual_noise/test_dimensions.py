@@ -35,6 +35,8 @@ from mkclust.dual_noise.dimensions import (
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.progress import listening
 
+pytestmark = pytest.mark.versions
+
 some = settings(deadline=None, derandomize=True, max_examples=40)
 
 

@@ -15,6 +15,8 @@ from mkclust.exceptions import DegenerateWarning, InfeasibleError, InfeasibleWar
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.spectrum import leading
 
+pytestmark = pytest.mark.versions
+
 # ---------------------------------------------------------------- what is found
 
 

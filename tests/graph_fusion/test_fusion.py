@@ -18,6 +18,8 @@ from mkclust.graphs.metrics import TF_IDF, Metric, joint_metric, view_metrics, w
 from mkclust.graphs.neighbors import neighborhood
 from mkclust.linalg.eigen import leading_eigenpairs
 
+pytestmark = pytest.mark.versions
+
 
 def planted(n_views=3, n_noise_views=0, noise=1.0, n=150, k=3):
     return datasets.make_views(

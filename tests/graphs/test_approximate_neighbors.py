@@ -17,6 +17,8 @@ from mkclust.graphs.operator import CenteredGraph
 from mkclust.linalg import eigen
 from mkclust.linalg.eigen import leading_eigenpairs
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture
 def rng() -> np.random.Generator:

@@ -9,6 +9,8 @@ from mkclust.exceptions import InputError
 from mkclust.inspection.stability import compared
 from mkclust.metrics import ari
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture(scope="module")
 def views():

@@ -9,6 +9,8 @@ from mkclust import inspect, read
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import Limits
 
+pytestmark = pytest.mark.versions
+
 NAMES = [f"s{i}" for i in range(12)]
 X = np.random.default_rng(0).random((12, 5))
 S = sp.random_array((12, 7), density=0.4, random_state=0, format="csr")

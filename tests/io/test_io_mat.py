@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import inspect, read
 
+pytestmark = pytest.mark.versions
+
 RNG = np.random.default_rng(0)
 N = 12
 A, B = RNG.normal(size=(N, 3)), RNG.normal(size=(N, 5))

@@ -9,6 +9,8 @@ import scipy.io
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import Limits, inspect, read
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture
 def table(tmp_path):

@@ -22,7 +22,10 @@ from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import Limits
 from mkclust.io.archive import read_archive, storable, write_archive
 
-pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+pytestmark = [
+    pytest.mark.versions,
+    pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,8 @@ from mkclust.data.views import MultiView
 from mkclust.exceptions import InputError
 from mkclust.kernels import GaussianKernel, KernelBank, KernelRecipe, KNNKernel
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("normalize", [True, False])

@@ -21,6 +21,8 @@ from mkclust.kernels import (
 )
 from mkclust.linalg.scaling import PANEL, squared_distances, standardized
 
+pytestmark = pytest.mark.versions
+
 
 def direct_distances(X):
     return ((X[:, None] - X[None]) ** 2).sum(-1)

@@ -7,6 +7,8 @@ from mkclust.exceptions import DegenerateWarning
 from mkclust.linalg.kmeans import kmeans_labels, unit_rows
 from mkclust.metrics import accuracy
 
+pytestmark = pytest.mark.versions
+
 
 def rays(rng, n=90, k=3, width=4):
     """Points along k rays at any distance: one cluster each once rows have length one."""

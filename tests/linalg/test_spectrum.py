@@ -7,6 +7,8 @@ from _support.planted import orthonormal, projector
 from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.linalg.spectrum import leading, top_eigenpairs, with_fixed_signs
 
+pytestmark = pytest.mark.versions
+
 LARGE = 901  # beyond the size at which a full decomposition is the obvious choice
 
 

@@ -10,6 +10,8 @@ from mkclust import MultiView, cluster, datasets, load, metrics
 from mkclust.exceptions import InputError
 from mkclust.out_of_sample.neighbors import neighbor_weights
 
+pytestmark = pytest.mark.versions
+
 
 @pytest.fixture(scope="module")
 def planted() -> MultiView:
