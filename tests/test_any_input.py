@@ -13,7 +13,7 @@ from _support.problems import ALL, RESULT, Problem, outcome, problem
 from mkclust import METHODS, MKCDNM
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
-from mkclust.graphs.hnsw import sparse_neighbour_graph
+from mkclust.graphs.hnsw import sparse_neighbor_graph
 from mkclust.kernels.bank import KERNELS
 from mkclust.linalg.eigen import eigenpairs, eigenvalues
 
@@ -131,11 +131,11 @@ def test_kernels_beyond_single_precision_are_brought_into_its_range():
     np.testing.assert_array_equal(plain, large)
 
 
-def test_neighbours_of_rows_beyond_single_precision():
+def test_neighbors_of_rows_beyond_single_precision():
     """Problem 5667: the index of a large graph is in single precision."""
     pytest.importorskip("usearch")
     X = np.random.default_rng(0).standard_normal((60, 3))
     plain, large = (
-        sparse_neighbour_graph(X * scale, 5, "euclidean").toarray() for scale in (1.0, 1e45)
+        sparse_neighbor_graph(X * scale, 5, "euclidean").toarray() for scale in (1.0, 1e45)
     )
     np.testing.assert_allclose(plain, large)

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
-from audit import licence, permissive, required
+from audit import license_of, permissive, required
 from bounds import lower_bounds, project
 
 import mkclust
@@ -79,7 +79,7 @@ def test_licences_are_permissive():
     except PackageNotFoundError:
         pytest.skip("mkclust is not installed, only on the path")
     packages = required()
-    doubtful = {name: licence(package) for name, package in packages.items()}
+    doubtful = {name: license_of(package) for name, package in packages.items()}
     doubtful = {name: text for name, text in doubtful.items() if not permissive(text)}
     assert not doubtful
     assert {"numpy", "scipy", "scikit-learn"} <= set(packages)

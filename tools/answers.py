@@ -1,7 +1,7 @@
-"""What every method answers on the bundled digits: ``python tools/answers.py`` records it anew.
+"""Record the labels of every method on the bundled digits: ``python tools/answers.py``.
 
-tests/test_recorded_answers.py compares with the record, under the oldest and the newest versions of
-numpy, scipy and scikit-learn alike. Record anew only where an answer was meant to change.
+tests/test_recorded_answers.py compares with the record, for the oldest and the newest supported
+versions of numpy, scipy and scikit-learn. Record again only after an intended change of labels.
 """
 
 import json
@@ -22,21 +22,21 @@ QUESTIONS = {name: {"method": name} for name in METHODS if name != "mkc-dnm"} | 
 
 
 def digits() -> MultiView:
-    """Every eighth of the bundled digits: 250 samples, six views, ten classes."""
+    """Return every eighth of the bundled digits: 250 samples, six views, ten classes."""
     return datasets.load_mfeat()[::8]
 
 
 def fitted(question: str, views: Any) -> Any:
-    """The model of one question, with seed 0 and default settings."""
+    """Fit the model of one entry of QUESTIONS, with seed 0 and default settings."""
     settings = dict(QUESTIONS[question])
     method = METHODS[settings.pop("method")]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MkclustWarning)  # caps on iterations, as published
+        warnings.simplefilter("ignore", MkclustWarning)  # iteration limits, as published
         return method(10, random_state=0, **settings).fit(views)
 
 
 def answer(question: str, views: Any) -> dict[str, Any]:
-    """Clusters numbered as they appear, a letter for each sample; d where there is one."""
+    """Return the clusters as text, and the dimensions where the method has them."""
     model = fitted(question, views)
     found: dict[str, Any] = {"clusters": as_text(model.labels_)}
     if hasattr(model, "dimensions_"):
@@ -45,7 +45,7 @@ def answer(question: str, views: Any) -> dict[str, Any]:
 
 
 def as_text(labels: np.ndarray) -> str:
-    """Labels as letters, the first cluster to appear being a.
+    """Return the labels as letters, in the order in which the clusters appear.
 
     >>> as_text(np.array([2, 0, 2, 1]))
     'abac'

@@ -1,7 +1,7 @@
-"""Licences of everything mkclust brings along, and known vulnerabilities where pip-audit finds any.
+"""Check the licenses of all dependencies, and their known vulnerabilities by pip-audit.
 
-Followed from the requirements of the installed package, extras included; a licence that is not on
-the list of permissive ones is an error, and so is a package that does not state its licence.
+Dependencies are found from the requirements of the installed package, with extras. A license that
+is not in the list of permissive ones is an error, and so is a package that states no license.
 """
 
 import re
@@ -10,18 +10,18 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
-EXTRAS = ("pandas", "parquet", "plot", "dask", "zarr", "neighbors", "omics")  # what users install
-# MPL-2.0 among them: its copyleft ends at its own files.
+EXTRAS = ("pandas", "parquet", "plot", "dask", "zarr", "neighbors", "omics")  # extras for users
+# MPL-2.0 is included: its copyleft applies to its own files only.
 PERMISSIVE = (
     "0bsd", "apache", "bsd", "cc0", "historical permission notice", "hpnd", "isc", "mit",
     "mpl-2.0", "mozilla public license 2.0", "psf", "python software foundation", "unlicense",
     "zlib",
 )  # fmt: skip
-OWN_WORDS = {"matplotlib": "PSF-like, matplotlib's own"}  # text of its own where a name would be
+OWN_WORDS = {"matplotlib": "PSF-like, matplotlib's own"}  # it states a text and no name
 
 
 def required() -> dict[str, Distribution]:
-    """Every installed package that mkclust or one of its extras needs, directly or not."""
+    """Return every installed package that mkclust or its extras need, directly or not."""
     found: dict[str, Distribution] = {}
     waiting = [("mkclust", EXTRAS)]
     while waiting:
@@ -29,7 +29,7 @@ def required() -> dict[str, Distribution]:
         try:
             package = distribution(name)
         except PackageNotFoundError:
-            continue  # an extra that is not installed, or meant for another system
+            continue  # not installed, or for another system
         if found.setdefault(_plain(name), package) is package:
             waiting += [n for n in _needs(package, extras) if _plain(n[0]) not in found]
     del found["mkclust"]
@@ -49,17 +49,17 @@ def _plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def licence(package: Distribution) -> str:
-    """What a package says of itself: an SPDX expression, its classifiers, or a short text."""
-    told = package.metadata
-    classified = [c for c in told.get_all("Classifier", []) if c.startswith("License ::")]
+def license_of(package: Distribution) -> str:
+    """Return the license a package states: an SPDX expression, classifiers, or a short text."""
+    metadata = package.metadata
+    classified = [c for c in metadata.get_all("Classifier", []) if c.startswith("License ::")]
     words = [c.rsplit(" :: ", 1)[1] for c in classified]
-    stated = told.get("License-Expression") or ", ".join(words) or told.get("License") or ""
-    return OWN_WORDS.get(_plain(told["Name"]), stated.strip().split("\n")[0])
+    stated = metadata.get("License-Expression") or ", ".join(words) or metadata.get("License", "")
+    return OWN_WORDS.get(_plain(metadata["Name"]), stated.strip().split("\n")[0])
 
 
 def permissive(text: str) -> bool:
-    """Whether every part of a licence expression, or one of its alternatives, is on the list."""
+    """Return whether every part of a license expression, or of one alternative, is permissive."""
     alternatives = re.split(r"\bOR\b", text)
     return any(
         all(
@@ -70,8 +70,8 @@ def permissive(text: str) -> bool:
 
 
 def main() -> None:
-    """List the licences, then ask pip-audit; fail on either."""
-    found = {name: (p.version, licence(p)) for name, p in required().items()}
+    """Print the licenses, then run pip-audit; fail on either."""
+    found = {name: (p.version, license_of(p)) for name, p in required().items()}
     for name, (version, text) in found.items():
         print(f"{name} {version}: {text}")
     doubtful = [name for name, (_, text) in found.items() if not permissive(text)]

@@ -1,8 +1,8 @@
-"""Wheel and sdist: built twice and compared, checked, installed into empty environments and tested.
+"""Build wheel and sdist twice, compare and check them, and test them in new environments.
 
-``python tools/dist.py`` does all of it, ``--smoke`` stops after the wheel has run the demo. The
-second build starts from the unpacked sdist of the first, in another folder, with other times on
-the files. Artifacts are left in dist/.
+``python tools/dist.py`` runs all steps; ``--smoke`` stops after the demo has run from the wheel.
+The second build starts from the unpacked sdist of the first, in another folder, with other file
+times. The artifacts are in dist/.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
-EPOCH = "1580601600"  # the time written into both archives, unless SOURCE_DATE_EPOCH says another
+EPOCH = "1580601600"  # the time in both archives, unless SOURCE_DATE_EPOCH is set
 SDIST = {
     ".gitignore", "CITATION.cff", "LICENSE", "Makefile", "PKG-INFO", "docs", "examples",
     "fuzz", "pyproject.toml", "src", "tests", "tools",
@@ -28,9 +28,9 @@ USER = ROOT / "tools" / "typed_user.py"
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--smoke", action="store_true", help="no tests in the new environments")
-    smoke = asked.parse_args().smoke
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--smoke", action="store_true", help="no tests in the new environments")
+    smoke = parser.parse_args().smoke
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
         shutil.rmtree(DIST, ignore_errors=True)
@@ -41,13 +41,13 @@ def main() -> None:
         run(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
         try_out(wheel, scratch / "wheel", scratch)
         if not smoke:
-            shutil.rmtree(unpacked / "src")  # what the tests import is what was installed
+            shutil.rmtree(unpacked / "src")  # so that the tests import the installed package
             for artifact in (wheel, sdist):
                 test(artifact, scratch / f"tests-{artifact.name}", unpacked)
 
 
 def build(source: Path, out: Path) -> tuple[Path, Path]:
-    """The wheel and the sdist of a source tree."""
+    """Build the wheel and the sdist of a source tree."""
     run(sys.executable, "-m", "build", "--outdir", out, source, quiet=True)
     (wheel,), (sdist,) = out.glob("*.whl"), out.glob("*.tar.gz")
     return wheel, sdist
@@ -67,11 +67,11 @@ def compare(first: tuple[Path, Path], second: tuple[Path, Path]) -> None:
         digests = [hashlib.sha256(path.read_bytes()).hexdigest() for path in (one, other)]
         print(f"{digests[0]}  {one.name}")
         if digests[0] != digests[1]:
-            raise SystemExit(f"{one.name} came out differently from its own sdist: {digests[1]}")
+            raise SystemExit(f"{one.name} differs when built from its own sdist: {digests[1]}")
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """The wheel has every file of the package, the sdist no folder that was not meant for it."""
+    """Check that the wheel has every file of the package, and the sdist the listed entries."""
     package = ROOT / "src" / "mkclust"
     sources = {f"mkclust/{path.relative_to(package).as_posix()}" for path in _tracked(package)}
     with zipfile.ZipFile(wheel) as archive:
@@ -89,13 +89,13 @@ def _tracked(folder: Path) -> list[Path]:
 def _same(what: str, found: set[str], expected: set[str]) -> None:
     if found != expected:
         raise SystemExit(
-            f"{what} lacks {sorted(expected - found)} and has {sorted(found - expected)} too many"
+            f"{what} lacks {sorted(expected - found)} and has unexpected {sorted(found - expected)}"
         )
-    print(f"{what} has what it should have: {len(found)} entries")
+    print(f"{what} is complete: {len(found)} entries")
 
 
 def try_out(wheel: Path, place: Path, scratch: Path) -> None:
-    """The core alone, without any extra: it imports, clusters the demo, and has its types."""
+    """Check the package without extras: import, demo, and types."""
     python = environment(place, wheel)
     run(place / "bin" / "mkclust", "--version", cwd=scratch)
     run(place / "bin" / "mkclust", "demo", cwd=scratch)
@@ -105,7 +105,7 @@ def try_out(wheel: Path, place: Path, scratch: Path) -> None:
 
 
 def test(artifact: Path, place: Path, unpacked: Path) -> None:
-    """The tests of the sdist and the doctests of the installed package."""
+    """Run the tests of the sdist and the doctests of the installed package."""
     print(f"Testing {artifact.name} ...", flush=True)
     python = environment(place, artifact, "--group", f"{unpacked / 'pyproject.toml'}:test")
     parallel = ("-n", "2", "--dist", "worksteal")
@@ -116,17 +116,17 @@ def test(artifact: Path, place: Path, unpacked: Path) -> None:
 
 
 def environment(place: Path, *wanted: object) -> Path:
-    """A new environment with nothing but these and what they need; its python."""
+    """Create an environment with these packages and their dependencies; return its python."""
     venv.create(place, with_pip=True, clear=True)
     python = place / "bin" / "python"
     install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(*install, "--upgrade", "pip>=25.1")  # the first that knows dependency groups
+    run(*install, "--upgrade", "pip>=25.1")  # the first with dependency groups
     run(*install, *wanted)
     return python
 
 
 def run(*command: object, cwd: Path = ROOT, quiet: bool = False, **variables: str) -> None:
-    """Run a command as if from a shell that knows nothing of this checkout."""
+    """Run a command without PYTHONPATH, so that it does not import this checkout."""
     settings = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     settings = {"SOURCE_DATE_EPOCH": EPOCH} | settings | variables
     words = [str(word) for word in command]

@@ -1,7 +1,7 @@
-"""The public interface as text, a line for each promise: ``python tools/surface.py`` rewrites it.
+"""Write the public interface as text, one line per item: ``python tools/surface.py``.
 
-What is public is what docs/api.md names, the commands with their options, and the keys and columns
-of the files that are written. tests/test_api.py compares the text with tests/api.txt.
+Public are the names in docs/api.md, the commands with their options, and the keys and columns of
+the files that are written. tests/test_api.py compares the text with tests/api.txt.
 """
 
 import csv
@@ -44,7 +44,7 @@ PARENTS = (MultiViewClusterer, InputError, MkclustWarning, ValueError, UserWarni
 
 
 def surface() -> str:
-    """The whole interface, sorted within each part."""
+    """Return the whole interface, sorted within each part."""
     parts = {
         "Python": python(),
         "Command line": commands(typer.main.get_command(cli.app), "mkclust"),
@@ -59,7 +59,7 @@ def surface() -> str:
 
 
 def python() -> Iterator[str]:
-    """Everything the reference names, with parameters, defaults and fitted attributes."""
+    """Yield everything in docs/api.md, with parameters, defaults and fitted attributes."""
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for kind, name, settings in DIRECTIVE.findall(text):
         if kind == "automodule" and ":members:" in settings:
@@ -75,13 +75,13 @@ def python() -> Iterator[str]:
 
 
 def found(name: str) -> Any:
-    """Return what a dotted name stands for: a function rather than the module of its name."""
+    """Resolve a dotted name, to a function rather than a module of the same name."""
     module, _, inner = name.rpartition(".")
     return getattr(resolve_name(module), inner)
 
 
 def described(name: str, value: Any) -> Iterator[str]:
-    """A line for a function, or lines for a class: what it is made of and what it can do."""
+    """Yield the lines of a function, or of a class with its attributes and methods."""
     if not isinstance(value, type):
         yield from called(name, value)
         return
@@ -104,7 +104,7 @@ def described(name: str, value: Any) -> Iterator[str]:
 
 
 def called(name: str, function: Callable[..., Any]) -> Iterator[str]:
-    """A line for each parameter, so that a change of one is a change of one line."""
+    """Yield a line per parameter, so that a change of one changes one line."""
     signature = inspect.signature(function)
     taken = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
     if function.__name__ != "__init__":
@@ -116,7 +116,7 @@ def called(name: str, function: Callable[..., Any]) -> Iterator[str]:
 
 
 def attributes(estimator: type) -> list[str]:
-    """The fitted attributes that the docstring of an estimator names."""
+    """Return the fitted attributes in the docstring of an estimator."""
     section = ATTRIBUTES.search(inspect.cleandoc(estimator.__doc__ or ""))
     heads = re.findall(r"^[a-z]\w*_(?:, \w+_)*", section[1], re.MULTILINE) if section else []
     return [name for head in heads for name in head.split(", ")]
@@ -134,7 +134,7 @@ def _member(name: str, value: Any) -> Iterator[str]:
 
 
 def commands(command: Any, name: str) -> Iterator[str]:
-    """A line for each option of each command, with what it is without being given."""
+    """Yield a line per option of every command, with its default."""
     for below, inner in getattr(command, "commands", {}).items():
         yield from commands(inner, f"{name} {below}")
     for option in command.params:
@@ -153,7 +153,7 @@ def _default(value: Any) -> str:
 
 
 def files() -> Iterator[str]:
-    """Keys of result.json, columns of the tables, arrays of the archives, versions of the forms."""
+    """Yield keys of result.json, columns of tables, arrays of archives, and schema versions."""
     yield f"result.json schema {SCHEMA}"
     yield f"model.npz schema {model_file.SCHEMA}"
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
@@ -187,7 +187,7 @@ def _written(folder: Path) -> Iterator[str]:
 
 
 def _keys(place: str, value: Any) -> Iterator[str]:
-    """Yield dotted keys, without parameters, which are listed with the methods, and file names."""
+    """Yield dotted keys, without parameters (listed with the methods) and file names."""
     if isinstance(value, list) and value:
         yield from _keys(f"{place}[]", value[0])
     if not isinstance(value, dict):

@@ -1,6 +1,7 @@
-"""A user's program, for mypy --strict against the installed package: its types are found and used.
+"""A user's program that mypy --strict checks against the types of the installed package.
 
-The lines to be refused carry an ignore; were the package untyped, mypy would call it unused.
+Lines that mypy must refuse have an ignore. If the package were untyped, mypy would report the
+ignores as unused.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Where long work says what it is doing, and whoever wants to hear it listens."""
+"""Progress messages of long computations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _listener: ContextVar[Callable[[str], None] | None] = ContextVar("listener", def
 
 
 def step(message: str) -> None:
-    """Announce the piece of work that starts now."""
+    """Send a message about the step that starts now to the listener, if there is one."""
     listener = _listener.get()
     if listener is not None:
         listener(message)
@@ -18,7 +18,7 @@ def step(message: str) -> None:
 
 @contextmanager
 def listening(listener: Callable[[str], None]) -> Iterator[None]:
-    """Send every announcement made inside the block to `listener`.
+    """Send every message of `step` inside the block to `listener`.
 
     >>> with listening(print):
     ...     step("kernel of fou")

@@ -1,4 +1,4 @@
-"""First-order conditions, and feasible neighbours that must not be better."""
+"""First-order conditions, and feasible neighbors that must not be better."""
 
 import numpy as np
 import pytest

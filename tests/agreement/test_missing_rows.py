@@ -270,7 +270,7 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
     words = presence_words(views.present, views.names)
     assert words in model.notes_
     assert f"{(support < 4).sum()} of 180 samples lack at least one view" in words
-    assert f"{(support == 1).sum()} rest on one view only" in words
+    assert f"{(support == 1).sum()} are in one view only" in words
     write_results(tmp_path, model, views, {})
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["input"]["missing"]["samples_by_number_of_views"] == [

@@ -197,7 +197,7 @@ def test_what_is_not_there_is_named(views):
     data.X = None
     with pytest.raises(InputError, match="'X' is empty"):
         omics.views_of(data)
-    with pytest.raises(InputError, match=r"'a'.*not named apart"):
+    with pytest.raises(InputError, match=r"'a'.*sample names are not unique"):
         omics.joined({"a": (np.eye(2), ["x", "x"])}, ["x", "y"])
 
 

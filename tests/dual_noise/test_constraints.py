@@ -19,13 +19,13 @@ some = settings(deadline=None, derandomize=True, max_examples=40)
 @given(either)
 def test_a_staircase_holds_the_smallest_feasible_dimension(instance):
     found, k = instance
-    stairs = overlap_constraints(found, k, k)
+    constraints = overlap_constraints(found, k, k)
     for p, q in found.pairs():
         table = found.table(p, q)
         for b in range(found.sizes[q] + 1):
             enough = np.flatnonzero(table[:, b] >= k * (1 - 1e-9))
             least = max(k, enough[0]) if len(enough) else found.sizes[p] + 1
-            assert stairs.needs[p, q, b] == least
+            assert constraints.needs[p, q, b] == least
 
 
 @some
@@ -45,13 +45,13 @@ def test_clean_views_at_large_n_end_near_k_not_at_the_last_direction():
     n, k, D = 20_000, 10, 60
     found = overlap(planted_spectra(rng, n, [D] * 4, shared=k - 1, noise=0.4))
     assert len(shortfall(found, k)) == 6
-    stairs = relaxed_constraints(found, k, k)
-    assert stairs.relaxed
-    assert stairs.exempt == ()
-    assert stairs.unrelated() == []
-    assert stairs.threshold < k - 1
+    constraints = relaxed_constraints(found, k, k)
+    assert constraints.relaxed
+    assert constraints.exempt == ()
+    assert constraints.unrelated() == []
+    assert constraints.threshold < k - 1
     for solver in ("authors", "exact"):
-        d = choose_dimensions(stairs, k, solver).d
+        d = choose_dimensions(constraints, k, solver).d
         assert (d >= k).all()
         assert (d <= k + 2).all()
 
@@ -78,28 +78,28 @@ def test_an_unrelated_view_is_exempt_and_the_others_are_not():
     spectra = planted_spectra(rng, n, [D] * 4, shared=k, noise=0.3, unrelated=[2])
     found = overlap(spectra)
     assert set(shortfall(found, k)) == {(0, 2), (1, 2), (2, 3)} | set(shortfall(found, k))
-    stairs = relaxed_constraints(found, k, k)
-    assert set(stairs.exempt) == {(0, 2), (1, 2), (2, 3)}
-    assert stairs.unrelated() == [2]
-    d = choose_dimensions(stairs, k, "authors").d
+    constraints = relaxed_constraints(found, k, k)
+    assert set(constraints.exempt) == {(0, 2), (1, 2), (2, 3)}
+    assert constraints.unrelated() == [2]
+    d = choose_dimensions(constraints, k, "authors").d
     assert (d[[0, 1, 3]] <= k + 2).all()
     assert d[2] == k
     # What is still asked of the clean pairs is real agreement, not nothing.
-    assert stairs.threshold > k / 2
+    assert constraints.threshold > k / 2
 
 
 def test_relaxed_constraints_hold_beyond_chance():
     rng = np.random.default_rng(2)
     n, k = 2_000, 6
     found = overlap(planted_spectra(rng, n, [30] * 3, shared=k - 1, noise=0.8))
-    stairs = relaxed_constraints(found, k, k)
+    constraints = relaxed_constraints(found, k, k)
     for solver in ("authors", "paper", "exact"):
-        d = choose_dimensions(stairs, k, solver).d
+        d = choose_dimensions(constraints, k, solver).d
         for p, q in found.pairs():
             a, b = np.ogrid[: d[p] + 1, : d[q] + 1]
             beyond = (found.table(p, q)[: d[p] + 1, : d[q] + 1] - a * b / n).max()
-            assert beyond >= stairs.threshold * (1 - 1e-9)
-    assert stairs.threshold <= k
+            assert beyond >= constraints.threshold * (1 - 1e-9)
+    assert constraints.threshold <= k
 
 
 @pytest.mark.parametrize("n", [10, 40])

@@ -126,21 +126,23 @@ def test_authors_takes_every_step_of_the_published_program(seed, m, k):
 
 def test_paper_is_a_fixed_point_with_the_penalty_doubled_each_round():
     found = overlap(planted_spectra(np.random.default_rng(0), 60, [20] * 4, shared=2, noise=1.0))
-    stairs = overlap_constraints(found, 3, 3)
-    d, history = paper(stairs, 3, penalty=0.25)
+    constraints = overlap_constraints(found, 3, 3)
+    d, history = paper(constraints, 3, penalty=0.25)
     assert [turn.penalty for turn in history] == [0.25 * 2**i for i in range(len(history))]
     assert history[-1].d == history[-1].d_hat == tuple(d)
     first = history[0]
-    expected = np.maximum(stairs.least(stairs.upper), stairs.upper - 2)  # d-hat - 1/(2M), M = 1/4
+    expected = np.maximum(
+        constraints.least(constraints.upper), constraints.upper - 2
+    )  # d-hat - 1/(2M), M = 1/4
     np.testing.assert_array_equal(first.d, expected)
 
 
 def test_paper_depends_on_its_first_penalty_and_exact_is_below_all_of_them():
     found = overlap(planted_spectra(np.random.default_rng(1), 100, [40] * 4, shared=3, noise=1.0))
-    stairs = overlap_constraints(found, 4, 4)
-    objectives = {M: int(paper(stairs, 4, penalty=M)[0].sum()) for M in (2.0**-6, 0.25, 8.0)}
+    constraints = overlap_constraints(found, 4, 4)
+    objectives = {M: int(paper(constraints, 4, penalty=M)[0].sum()) for M in (2.0**-6, 0.25, 8.0)}
     assert len(set(objectives.values())) > 1
-    assert exact(stairs, 4).d.sum() <= min(objectives.values())
+    assert exact(constraints, 4).d.sum() <= min(objectives.values())
 
 
 def unbound(sizes):
@@ -152,9 +154,9 @@ def unbound(sizes):
 @pytest.mark.parametrize("penalty", [0.03, 0.1, 0.25, 0.5, 0.7, 1.0])
 def test_a_step_of_paper_minimises_the_printed_objective(penalty):
     """d + M (d - d-hat)^2 over whole numbers, the smaller of two that are equally good."""
-    stairs = unbound([12, 20, 17])
-    first = paper(stairs, 1, penalty)[1][0]
-    for known, d in zip(stairs.upper, first.d, strict=True):
+    constraints = unbound([12, 20, 17])
+    first = paper(constraints, 1, penalty)[1][0]
+    for known, d in zip(constraints.upper, first.d, strict=True):
         choices = np.arange(1, known + 1)
         assert d == choices[(choices + penalty * (choices - known) ** 2).round(12).argmin()]
 
@@ -164,8 +166,8 @@ def test_a_step_of_authors_minimises_its_own_objective(known):
     """d^2/4 + M/2 (d - d-hat)^2 from M = 1 and d-hat the start, which is k = 1 here."""
     blocks = np.zeros((2, 2, 12, 12))
     blocks[0, 1, 0, known - 1] = 1.0  # feasible from a common start of `known` on
-    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
-    first = authors(stairs, 1)[1][0]
+    constraints = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
+    first = authors(constraints, 1)[1][0]
     choices = np.arange(1, 13)
     best = choices[(choices**2 / 4 + (choices - known) ** 2 / 2).round(12).argmin()]
     assert first.d == (best, known)  # view 0 needs one direction only, view 1 all of them
@@ -173,25 +175,25 @@ def test_a_step_of_authors_minimises_its_own_objective(known):
 
 def test_staircases_that_cannot_be_met_are_refused():
     found = overlap(random_spectra(np.random.default_rng(6), 40, [4, 5]))
-    stairs = overlap_constraints(found, 2, 4.5)  # two subspaces share four directions at most
+    constraints = overlap_constraints(found, 2, 4.5)  # two subspaces share four directions at most
     with pytest.raises(ValueError, match=r"^no common start: .* cannot be met at all$"):
-        authors(stairs, 2)
+        authors(constraints, 2)
 
 
 def test_the_common_start_may_need_every_direction_of_the_largest_view():
     """Seven directions and k = 3: the start is 3, 6, then 9, cut to what each view has."""
     blocks = np.zeros((2, 2, 7, 7))
     blocks[0, 1, 6, 6] = 1.0
-    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 3, 1.0)
-    np.testing.assert_array_equal(authors(stairs, 3)[0], [7, 7])
+    constraints = overlap_constraints(overlap_of_blocks(blocks, N), 3, 1.0)
+    np.testing.assert_array_equal(authors(constraints, 3)[0], [7, 7])
 
 
 def test_a_search_ends_as_soon_as_both_halves_agree():
     """Three directions of both views are needed and enough: from (4, 4) each half goes there."""
     blocks = np.zeros((2, 2, 4, 4))
     blocks[0, 1, 2, 2] = 1.0
-    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 2, 1.0)
-    d, history = authors(stairs, 2)
+    constraints = overlap_constraints(overlap_of_blocks(blocks, N), 2, 1.0)
+    d, history = authors(constraints, 2)
     assert history == (Round(1.0, (3, 3), (3, 3), 6),)
     np.testing.assert_array_equal(d, [3, 3])
 
@@ -209,8 +211,8 @@ def test_what_ties_remain_go_to_the_preferred_view(preference, d):
     """(2, 3) and (3, 2) have the same sum and the same sum of squares."""
     blocks = np.zeros((2, 2, 3, 3))
     blocks[0, 1, 1, 2] = blocks[0, 1, 2, 1] = 1.0
-    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
-    chosen = choose_dimensions(stairs, 1, "exact", preference=np.array(preference))
+    constraints = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
+    chosen = choose_dimensions(constraints, 1, "exact", preference=np.array(preference))
     assert tuple(chosen.d) == d
 
 
@@ -218,8 +220,8 @@ def test_two_identical_views_keep_k_directions():
     V = random_spectra(np.random.default_rng(0), 50, [12])[0]
     for k in (2, 5, 7):
         for solver in ("authors", "exact"):
-            stairs = overlap_constraints(overlap([V, V]), k, k)
-            np.testing.assert_array_equal(choose_dimensions(stairs, k, solver).d, [k, k])
+            constraints = overlap_constraints(overlap([V, V]), k, k)
+            np.testing.assert_array_equal(choose_dimensions(constraints, k, solver).d, [k, k])
 
 
 @pytest.mark.parametrize("solver", ["authors", "paper", "exact"])
@@ -289,26 +291,26 @@ def test_the_scope_is_whole_exactly_up_to_the_reach():
 
 def test_the_reach_is_the_cheapest_sum_with_a_direction_beyond_the_horizon():
     found = overlap(random_spectra(np.random.default_rng(2), 30, [2, 9, 9, 9]))
-    stairs = overlap_constraints(head(found, 6), 3, 0.0)
+    constraints = overlap_constraints(head(found, 6), 3, 0.0)
     beyond = [
-        sum(7 if q == p else low for q, low in enumerate(stairs.lower))
+        sum(7 if q == p else low for q, low in enumerate(constraints.lower))
         for p in range(1, 4)  # the first view has no further direction
     ]
-    assert reach(stairs, 6) == min(beyond)
+    assert reach(constraints, 6) == min(beyond)
 
 
 @pytest.mark.parametrize("solver", ["authors", "paper", "exact"])
 def test_a_certificate_states_what_was_searched(solver):
     found = overlap(random_spectra(np.random.default_rng(3), 16, [9, 12]))
-    stairs = overlap_constraints(found, 2, 2)
+    constraints = overlap_constraints(found, 2, 2)
     told = []
     began = perf_counter()
     with listening(told.append):
-        every, some = (choose_dimensions(stairs, 2, solver, horizon) for horizon in (None, 9))
+        every, some = (choose_dimensions(constraints, 2, solver, horizon) for horizon in (None, 9))
     took = perf_counter() - began
     assert told == [f"dimensions by {solver}"] * 2
-    assert every.certificate.directions == 12
-    assert some.certificate.directions == 9
+    assert every.certificate.eigenvectors == 12
+    assert some.certificate.eigenvectors == 9
     assert 0 < every.certificate.seconds < took
     assert every.certificate.objective == every.d.sum()
     if solver == "exact":
@@ -320,28 +322,28 @@ def test_a_certificate_states_what_was_searched(solver):
 
 def test_the_published_search_is_the_one_taken_unless_told():
     found = overlap(planted_spectra(np.random.default_rng(4), 60, [20] * 3, shared=2, noise=1.0))
-    stairs = overlap_constraints(found, 3, 3)
-    chosen = choose_dimensions(stairs, 3)
-    assert chosen.history == authors(stairs, 3)[1] != paper(stairs, 3)[1]
+    constraints = overlap_constraints(found, 3, 3)
+    chosen = choose_dimensions(constraints, 3)
+    assert chosen.history == authors(constraints, 3)[1] != paper(constraints, 3)[1]
 
 
 def test_certificate_says_in_words_what_is_proven():
-    proven = Certificate(22, 22, directions=30, whole_spectrum=True, seconds=0.1)
+    proven = Certificate(22, 22, eigenvectors=30, whole_spectrum=True, seconds=0.1)
     assert proven.optimal
     assert proven.gap == 0
     assert str(proven) == (
         "proven optimal: no smaller sum of dimensions than 22 over the whole spectrum"
     )
-    within = Certificate(22, 22, directions=30, whole_spectrum=False, seconds=0.1)
+    within = Certificate(22, 22, eigenvectors=30, whole_spectrum=False, seconds=0.1)
     assert str(within) == (
-        "proven optimal: no smaller sum of dimensions than 22 within the first 30 directions"
+        "proven optimal: no smaller sum of dimensions than 22 within the first 30 eigenvectors"
     )
-    short = Certificate(25, 20, directions=30, whole_spectrum=False, seconds=0.1)
+    short = Certificate(25, 20, eigenvectors=30, whole_spectrum=False, seconds=0.1)
     assert not short.optimal
     assert short.gap == 5
     assert str(short) == (
         "sum of dimensions 25, at most 5 (25.0 %) above the optimum, which is at least 20 "
-        "within the first 30 directions"
+        "within the first 30 eigenvectors"
     )
 
 
@@ -366,13 +368,13 @@ def test_exact_is_never_above_the_searches_on_any_benchmark_set(data_dir):
             spectra.grow(size)
         found = overlap(spectra)
         make = relaxed_constraints if shortfall(found, k) else overlap_constraints
-        stairs = make(found, k, k)
-        proven = choose_dimensions(stairs, k, "exact", spectra.horizon)
+        constraints = make(found, k, k)
+        proven = choose_dimensions(constraints, k, "exact", spectra.horizon)
         assert proven.certificate.optimal, file.name
-        assert stairs.feasible(proven.d), file.name
+        assert constraints.feasible(proven.d), file.name
         for solver in ("authors", "paper"):
-            searched = choose_dimensions(stairs, k, solver, spectra.horizon)
-            assert stairs.feasible(searched.d), file.name
+            searched = choose_dimensions(constraints, k, solver, spectra.horizon)
+            assert constraints.feasible(searched.d), file.name
             assert searched.d.sum() >= proven.d.sum(), file.name
             assert searched.certificate.lower_bound <= proven.d.sum(), file.name
             below += searched.d.sum() > proven.d.sum()

@@ -35,9 +35,9 @@ def test_exact_equals_enumeration(instance, random):
 @given(either)
 def test_the_bound_is_at_least_the_trivial_one_and_never_above_the_optimum(instance):
     found, k = instance
-    stairs = overlap_constraints(found, k, k)
+    constraints = overlap_constraints(found, k, k)
     (least, _), _ = brute_force(found, k, k)
-    assert k * found.n_views <= lower_bound(stairs, stairs.upper.copy()) <= least
+    assert k * found.n_views <= lower_bound(constraints, constraints.upper.copy()) <= least
 
 
 def test_the_bound_is_half_integral_where_three_views_pull_in_a_circle():
@@ -57,7 +57,7 @@ def test_a_solver_out_of_time_leaves_the_best_known_and_an_honest_gap(monkeypatc
     """Three views in a circle: the relaxation does not decide, and HiGHS is stopped early."""
     blocks = np.zeros((3, 3, 4, 4))
     blocks[:, :, 0, 3] = blocks[:, :, 3, 0] = 1.0
-    stairs = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
+    constraints = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
     known = np.array([1, 4, 4])
     for x, bound in ((None, None), (1.0, 0.0)):  # nothing found; a bad solution found
 
@@ -66,8 +66,8 @@ def test_a_solver_out_of_time_leaves_the_best_known_and_an_honest_gap(monkeypatc
             return SimpleNamespace(x=found, mip_dual_bound=bound, status=1)
 
         monkeypatch.setattr("mkclust.dual_noise.exact_search.milp", stopped)
-        found = optimum(stairs, known)
-        assert stairs.feasible(found.d)
+        found = optimum(constraints, known)
+        assert constraints.feasible(found.d)
         assert found.d.sum() == known.sum() == 9
         assert found.lower_bound < 9  # not proven
 
@@ -78,10 +78,10 @@ def test_sixty_nine_kernels_are_solved_with_proof():
     n, m, k, D = 940, 69, 4, 80
     unrelated = range(0, m, 3)
     found = overlap(planted_spectra(rng, n, [D] * m, k - 1, noise=0.6, unrelated=unrelated))
-    stairs = overlap_constraints(found, k, k)
-    by_search = choose_dimensions(stairs, k, "authors", horizon=D)
-    proven = choose_dimensions(stairs, k, "exact", horizon=D)
+    constraints = overlap_constraints(found, k, k)
+    by_search = choose_dimensions(constraints, k, "authors", horizon=D)
+    proven = choose_dimensions(constraints, k, "exact", horizon=D)
     assert proven.certificate.optimal
-    assert stairs.feasible(proven.d)
+    assert constraints.feasible(proven.d)
     assert by_search.certificate.lower_bound <= proven.certificate.objective
     assert proven.certificate.objective < by_search.certificate.objective

@@ -116,7 +116,7 @@ class TestMetrics:
 class TestAffinity:
     @pytest.mark.parametrize("kind", ["points", "sparse", "inner products"])
     @pytest.mark.parametrize("side", [100, 30, 1])
-    def test_neighbours_are_those_of_scikit_learn(self, rng, kind, side, monkeypatch):
+    def test_neighbors_are_those_of_scikit_learn(self, rng, kind, side, monkeypatch):
         monkeypatch.setattr(exact_search, "WHOLE", side)
         monkeypatch.setattr(exact_search, "TILE", side)
         X = rng.standard_normal((70, 4))
@@ -136,7 +136,7 @@ class TestAffinity:
         assert values[-1] == pytest.approx(1.0)
         assert values[0] > -1 - 1e-9
 
-    def test_a_row_without_words_has_no_neighbours(self, rng):
+    def test_a_row_without_words_has_no_neighbors(self, rng):
         counts = words(rng).toarray()
         counts[3] = 0
         _, directions, tf_idf = view_metrics(counts, "a")
@@ -149,7 +149,7 @@ class TestAffinity:
         expected = affinity_graph([one, two, copy], 5).toarray()
         assert affinity_graph([one, two, one], 5).toarray() == pytest.approx(expected)
 
-    def test_equal_samples_are_neighbours_without_a_scale(self):
+    def test_equal_samples_are_neighbors_without_a_scale(self):
         X = np.repeat(np.eye(3), 8, axis=0)
         graph = affinity_graph([Metric("x", X)], 5).toarray()
         assert np.isfinite(graph).all()
@@ -244,7 +244,7 @@ class TestFusion:
         assert "shares its weight with view4, view5" in thrice.describe()[1]
 
     def test_copies_with_some_noise_share_it_too(self, rng):
-        """Close samples have other neighbours in them, but much the same distances."""
+        """Close samples have other neighbors in them, but much the same distances."""
         views = planted(noise=1.0, n=600)
         narrow = views.views[0][:, :3]
         once = fused(MultiView([narrow, *views.views[1:]]), 3)

@@ -80,7 +80,7 @@ class TestCells:
         places, far = approximate_neighbors(metric, 20)
         assert (far == 0).all()
         assert ((places < 100) == (np.arange(4000) < 100)[:, None]).all()
-        # Nobody is everybody's neighbour: a cell's own come before those of its other pieces.
+        # Nobody is everybody's neighbor: a cell's own come before those of its other pieces.
         assert np.bincount(places.ravel()).max() < 4000 / 2
 
     def test_equal_input_gives_equal_output(self, rng):
@@ -89,12 +89,12 @@ class TestCells:
         one, two = approximate_neighbors(metric, 5), approximate_neighbors(again, 5)
         assert np.array_equal(one[0], two[0]) and np.array_equal(one[1], two[1])
 
-    def test_more_neighbours_than_are_looked_at_by_rule(self, rng, monkeypatch):
+    def test_more_neighbors_than_are_looked_at_by_rule(self, rng, monkeypatch):
         monkeypatch.setattr(approximate, "SEEN", 300)
         places, _ = approximate_neighbors(Metric("x", rng.standard_normal((1000, 2))), 400)
         assert all(len(set(row)) == 400 for row in places.tolist())
 
-    def test_at_a_right_angle_nobody_is_a_neighbour(self, rng, monkeypatch):
+    def test_at_a_right_angle_nobody_is_a_neighbor(self, rng, monkeypatch):
         monkeypatch.setattr(neighbors, "EXACT_UP_TO", 500)
         words = np.kron(np.eye(200), np.ones((5, 7))) * rng.uniform(0.1, 1.0, (1000, 1400))
         unit = words / np.linalg.norm(words, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Sparse neighbour graphs: the eigenvectors of the dense kernel, without the dense kernel."""
+"""Sparse neighbor graphs: the eigenvectors of the dense kernel, without the dense kernel."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 from mkclust import MKCDNM
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
-from mkclust.graphs.hnsw import graph_features, neighbours, sparse_neighbour_graph
+from mkclust.graphs.hnsw import graph_features, neighbors, sparse_neighbor_graph
 from mkclust.kernels.bank import KernelRecipe
 
 pytest.importorskip("usearch")
@@ -24,15 +24,15 @@ def test_features_are_the_leading_part_of_the_dense_kernel(views, metric, center
     X = views.views[0]
     params = {"metric": metric, "n_neighbors": 8}
     K = KernelRecipe("knn", params, center, normalize).matrix(X, "x", "knn")
-    Z = graph_features(sparse_neighbour_graph(X, **params), 6, center, normalize, seed=0)
+    Z = graph_features(sparse_neighbor_graph(X, **params), 6, center, normalize, seed=0)
     values, V = np.linalg.eigh(K)
     best = (V[:, -6:] * values[-6:]) @ V[:, -6:].T
     np.testing.assert_allclose(Z @ Z.T, best, atol=1e-6)
 
 
-def test_duplicates_are_neighbours_and_nobody_is_its_own():
+def test_duplicates_are_neighbors_and_no_row_is_its_own():
     X = np.repeat(np.random.default_rng(0).normal(size=(10, 3)), 5, axis=0).astype(np.float32)
-    found = neighbours(X, 4, "euclidean")
+    found = neighbors(X, 4, "euclidean")
     assert found.shape == (50, 4)
     assert (found != np.arange(50)[:, None]).all()
     assert (found // 5 == np.arange(50)[:, None] // 5).all()
@@ -52,4 +52,4 @@ def test_the_route_takes_graphs_beside_other_kernels(views, tmp_path):
 
 def test_metrics_are_checked(views):
     with pytest.raises(InputError, match="metric must be one of cosine, euclidean"):
-        sparse_neighbour_graph(views.views[0], metric="cityblock")
+        sparse_neighbor_graph(views.views[0], metric="cityblock")

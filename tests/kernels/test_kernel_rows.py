@@ -73,7 +73,7 @@ def test_kernels_and_features_side_by_side(views):
     np.testing.assert_allclose(H[:80], model.embedding_, atol=1e-8)
     same = fit([view[:80] for view in views.views[:2]], kernel=["gaussian", "linear"])
     np.testing.assert_allclose(H, same.transform(list(views.views[:2])), atol=1e-8)
-    with pytest.raises(InputError, match="'view1', which was no kernel"):
+    with pytest.raises(InputError, match="'view1', which was not given as a kernel"):
         model.predict([views.views[0], K[:, :80]], self_similarity={"view1": np.diagonal(K)})
 
 

@@ -39,7 +39,7 @@ class TestNewSamples:
         assert np.array_equal(model.predict(planted), model.labels_)
         assert np.array_equal(model.transform(planted), model.embedding_)
 
-    def test_others_are_placed_among_their_neighbours(self, planted):
+    def test_others_are_placed_among_their_neighbors(self, planted):
         fitted, new = halves(planted)
         model = cluster(planted[fitted], 3, random_state=0)
         assert model.transform(planted[new]).shape == (150, 7)

@@ -274,9 +274,9 @@ def test_beyond_the_sample_of_k_means_labels_are_still_the_nearest_centers(monke
 
 
 def test_a_sparse_graph_of_large_data_says_that_it_cannot(views):
-    pytest.importorskip("usearch", reason="neighbour graphs of large data need usearch")
+    pytest.importorskip("usearch", reason="neighbor graphs of large data need usearch")
     model = fit(views, approximation="nystroem", kernel="knn")
-    with pytest.raises(InputError, match=r"'view1'.*no place for new samples"):
+    with pytest.raises(InputError, match=r"'view1'.*no extension to new samples"):
         model.predict(views[:5])
 
 

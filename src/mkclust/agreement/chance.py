@@ -1,4 +1,4 @@
-"""The chance level of agreement between views, and the views that do not exceed it."""
+"""Test the agreement between views against chance, and find the views that do not exceed it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEVIATIONS = 5.0  # standard deviations of chance overlap that agreement must ex
 
 
 def mean_agreement(agreement: np.ndarray) -> np.ndarray:
-    """Mean over the other views (m,); NaN for a view that has no other to compare it with.
+    """Return the mean agreement with the other views (m,); NaN for a view without a comparison.
 
     >>> mean_agreement(np.array([[1.0, 0.4], [0.4, 1.0]]))
     array([0.4, 0.4])
@@ -27,20 +27,21 @@ def mean_agreement(agreement: np.ndarray) -> np.ndarray:
 
 
 def chance(heads: Sequence[np.ndarray]) -> np.ndarray:
-    r"""How often rows paired at random would overlap as much as each pair of views does: (m, m).
+    r"""Return the p-values (m, m) of the overlaps of all pairs, under permutation of the samples.
 
-    For $U_p$, the leading directions of view p (n, k), the tail of $S = \|U_p^T\Pi U_q\|_F^2$
-    over all permutations $\Pi$ of the samples, at $\Pi = I$. S lies between 0 and k, and its mean
-    and variance over permutations are known exactly: with $A_p = U_pU_p^T$, columns centred,
+    For $U_p$, the leading eigenvectors of view p (n, k), the upper tail of
+    $S = \|U_p^T\Pi U_q\|_F^2$ over all permutations $\Pi$ of the samples, at $\Pi = I$. S lies
+    between 0 and k, and its mean and variance over permutations are known exactly: with
+    $A_p = U_pU_p^T$, columns centered,
 
     $$E = \frac{T_pT_q}{n-1}, \quad V = \frac{2 r_pr_q}{(n-1)^2(n+1)(n-2)}
       + \frac{s_ps_q}{(n+1)n(n-1)(n-2)(n-3)}$$
 
     where $T = Tr A$, $r = (n-1)Tr A^2 - T^2$ and
-    $s = n(n+1)\sum_i A_{ii}^2 - (n-1)(T^2 + 2Tr A^2)$, which is large where a few outliers make
-    up the directions: two such views may share an outlier by chance. The tail is that of the
-    beta law of these moments. NaN where nothing can be said: the diagonal, fewer than four
-    samples, directions that fill the whole space. O(n m^2 k^2).
+    $s = n(n+1)\sum_i A_{ii}^2 - (n-1)(T^2 + 2Tr A^2)$. The last is large where a few outliers
+    dominate the eigenvectors: two such views may share an outlier by chance. The tail is that of
+    the beta distribution with these moments. It is NaN where there is no test: on the diagonal,
+    for fewer than four samples, and for eigenvectors that span the whole space. O(n m^2 k^2).
 
     F. Kazi-Aoual, S. Hitier, R. Sabatier, J.-D. Lebreton. Refined approximations to permutation
     tests for multivariate inference. Computational Statistics & Data Analysis 20, 1995.
@@ -70,10 +71,11 @@ def chance(heads: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def chance_of_overlap(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
-    """The smaller chance of the first k and the first 2k directions, counted twice: (m, m).
+    """Return the smaller p-value of the first k and the first 2k eigenvectors, times two: (m, m).
 
-    Views may share the clusters in another order of importance, and more than k directions of
-    each are kept as a rule. `heads` are (n, 2k), or as many as there are.
+    Views may contain the same clusters in different orders of the eigenvalues, and usually more
+    than k eigenvectors of each are kept. `heads` are (n, 2k), or fewer columns where there are no
+    more.
     """
     sizes = [k] if max(head.shape[1] for head in heads) <= k else [k, 2 * k]
     tails = [chance([head[:, :size] for head in heads]) for size in sizes]
@@ -81,11 +83,11 @@ def chance_of_overlap(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
 
 
 def chance_of_agreement(agreement: np.ndarray, n_samples: int | np.ndarray, k: int) -> np.ndarray:
-    r"""The same from the agreement alone, as if directions lay anywhere: (m, m).
+    r"""Return p-values (m, m) from the agreement alone, for random subspaces.
 
     The overlap of two random subspaces of k of n dimensions has mean $k^2/n$, and their
-    agreement variance $2 / ((n-1)(n+2))$. `n_samples` is n, or (m, m) where it differs from pair
-    to pair. NaN on the diagonal and where the agreement is.
+    agreement variance $2 / ((n-1)(n+2))$. `n_samples` is n, or (m, m) where it differs between
+    pairs. The result is NaN on the diagonal and where the agreement is NaN.
 
     >>> chance_of_agreement(np.array([[1.0, 0.2], [0.2, 1.0]]), 100, 3) < MISSED
     array([[False,  True],
@@ -102,10 +104,10 @@ def chance_of_agreement(agreement: np.ndarray, n_samples: int | np.ndarray, k: i
 
 
 def unrelated_positions(chances: np.ndarray) -> list[int]:
-    """Views whose agreement with every other chance explains, by position.
+    """Return the positions of the views whose agreement with every other view is due to chance.
 
-    The chances of a view's pairs are counted together, so that a pure-noise view is missed once
-    in 1 / `MISSED` times, however many other views there are.
+    The p-values of a view's pairs are corrected for their number (Bonferroni), so that a pure
+    noise view is taken for related with probability `MISSED` for any number of views.
 
     >>> nan = np.nan
     >>> unrelated_positions(np.array([[nan, 1e-9, 0.3], [1e-9, nan, 0.5], [0.3, 0.5, nan]]))
@@ -117,20 +119,20 @@ def unrelated_positions(chances: np.ndarray) -> list[int]:
 
 
 def unrelated_in(overlap: Overlap, k: int, heads: Sequence[np.ndarray] | None = None) -> list[int]:
-    """Views that agree with no other beyond chance; by permutation where `heads` are at hand."""
+    """Return the views that agree with no other beyond chance; by permutation if `heads` exist."""
     if heads is not None and overlap.common is None:
         return unrelated_positions(chance_of_overlap(heads, k))
     return unrelated_positions(chance_of_agreement(overlap.agreement(k), overlap.pair_samples, k))
 
 
 def unrelated(model: Any) -> list[int]:
-    """Positions of the views a fitted model calls unrelated."""
+    """Return the positions of the unrelated views of a fitted model."""
     named = set(getattr(model, "unrelated_views_", ()))
     return [p for p, name in enumerate(model.view_names_in_) if name in named]
 
 
 def ranking(model: Any) -> np.ndarray:
-    """Views from the most to the least trusted: by agreement, else by weight, else as given."""
+    """Order the views by descending agreement, else by weight, else as given."""
     m = len(model.view_names_in_)
     if m > 1 and hasattr(model, "agreement_"):
         score = mean_agreement(model.agreement_)
@@ -148,7 +150,7 @@ def _moments(head: np.ndarray) -> tuple[float, float, float]:
 
 
 def _tail(share: float, mean: float, variance: float) -> float:
-    """Probability that a beta variable of this mean and variance reaches `share` or more."""
+    """Return the probability that a beta variable of this mean and variance is >= `share`."""
     if not 1e-12 < variance < mean * (1 - mean):
         return np.nan
     size = mean * (1 - mean) / variance - 1

@@ -1,4 +1,4 @@
-"""Overlaps of views that lack samples: over the rows that both views of a pair have."""
+"""Overlaps of views that lack samples, over the rows that both views of a pair hold."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..linalg.spectrum import Spectrum
 from ..progress import step
 from .overlap import Overlap
 
-DEPENDENT = 1e-8  # relative; a shorter remainder is linearly dependent on the columns before it
+DEPENDENT = 1e-8  # relative; a column with a smaller remainder depends on the columns before it
 
 
 def orthonormal_prefixes(vectors: np.ndarray) -> np.ndarray:
-    """Columns whose first a span what the first a of `vectors` (c, D) do, orthonormal or zero.
+    """Orthonormalize columns so that the first a span what the first a of `vectors` (c, D) do.
 
-    Zero where a column adds nothing to those before it: with more columns than rows most of all.
+    A column that depends linearly on those before it becomes zero.
     """
     size = min(vectors.shape)
     Q, R = scipy.linalg.qr(vectors[:, :size], mode="economic", check_finite=False)
@@ -30,16 +30,16 @@ def orthonormal_prefixes(vectors: np.ndarray) -> np.ndarray:
 
 
 def overlap_on_common_rows(spectra: Sequence[Spectrum], present: np.ndarray, k: int) -> Overlap:
-    r"""Overlaps of bases over the rows both views have: $\|Q_p^TQ_q\|_F^2$, $Q$ of $V[C_{pq}]$.
+    r"""Compute $\|Q_p^TQ_q\|_F^2$, where $Q_p$ is an orthonormal basis of $V_p[C_{pq}]$.
 
-    The bases are zero at absent samples, so $V_p^TV_q$ would run over the $n_{pq}$ common rows
-    $C_{pq}$ but count them as if they were all: a shared direction shows $n_{pq}^2 / (n_pn_q)$
-    of its overlap. Here both bases are orthonormalised over the common rows first, prefix by
-    prefix, so that the overlap is what it would be were these rows all there is: between 0 and
-    min(a, b), equal to it for equal subspaces, and $ab/n_{pq}$ for unrelated ones.
+    The bases are zero at absent samples, so $V_p^TV_q$ runs over the $n_{pq}$ common rows $C_{pq}$,
+    but without rescaling: it reaches only $n_{pq}^2 / (n_pn_q)$ of the overlap of a shared
+    eigenvector. Here both bases are first orthonormalized over the common rows, column by column.
+    The overlap of the first a and b columns is then that of a data set of these rows alone:
+    between 0 and min(a, b), min(a, b) for equal subspaces, and $ab/n_{pq}$ for unrelated ones.
 
-    A pair of no more than k common rows has no overlap: k directions would fill them. Time is
-    that of two QR factorisations per pair, $O(n_{pq} D^2)$.
+    A pair of at most k common rows has no overlap, because k eigenvectors would span all of them.
+    The time is that of two QR factorizations per pair, $O(n_{pq} D^2)$.
     """
     step("overlaps of all pairs of views, over common rows")
     common = common_rows(present)

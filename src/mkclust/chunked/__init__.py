@@ -1,9 +1,11 @@
-"""Where rows live, for data of any length, and the three things done to them.
+"""Fits to data too large for memory, in passes over blocks of rows.
 
-`sources` reads a range of rows of one view from wherever it lies; `rows` keeps the views aligned
-and cuts them into pieces of work. The verbs are `gram` (sums over rows), `project` (rows of the
-embedding) and `kmeans`. An engine runs them over the pieces: `engine` on this machine's threads,
-`distributed` on a dask cluster; `passes` and `work` make every pass resumable.
+- `run`: the fit as a whole, with explicit features in place of kernels.
+- `rows`: aligned views, cut into pieces of work.
+- `sources`, `parts`: row ranges of one view from an array, files, zarr or dask.
+- `gram`, `project`, `kmeans`: sums over rows, rows of the embedding, k-means.
+- `engine`, `distributed`: execution on the threads of this machine or on a dask cluster.
+- `passes`, `work`: passes that can be resumed from a work folder.
 """
 
 from .rows import Rows

@@ -1,4 +1,4 @@
-"""The same verbs on a dask cluster: futures, and a tree of sums where the data are."""
+"""Execution on a dask cluster: tasks as futures, sums computed on the workers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .sources import ArraySource, DaskSource
 from .work import Arrays
 
 AHEAD = 4  # pieces in flight for every thread of the cluster
-PATIENCE = "30s"  # to reach a scheduler, and for its first worker
+PATIENCE = "30s"  # time limit to reach a scheduler, and for its first worker
 
 
 @dataclass(frozen=True)
 class HeldBlock:
-    """Rows of the embedding that stay on the worker that made them, and can be made again."""
+    """Rows of the embedding that stay on a worker; dask can recompute them."""
 
     start: int
     stop: int
@@ -35,10 +35,10 @@ class HeldBlock:
 
 
 class DaskEngine:
-    """Runs tasks as futures of a `dask.distributed.Client`.
+    """Run tasks as futures of a `dask.distributed.Client`.
 
-    A task is sent once per pass, as the result of a future of its own, so that a worker that
-    dies takes nothing along that could not be made again: dask repeats what is lost.
+    A task is sent once per pass, as the result of a future. When a worker fails, dask recomputes
+    the lost futures.
     """
 
     def __init__(self, client: Any) -> None:
@@ -106,9 +106,9 @@ class DaskEngine:
 
 @contextmanager
 def engine_for(dask: Any) -> Iterator[Engine]:
-    """This machine's threads, or a dask cluster by its address or client.
+    """Return the engine of this machine, or of a dask cluster given by address or client.
 
-    A client made here is closed here; one that was given stays open.
+    A client opened here is closed at the end; a given client stays open.
     """
     if dask is None:
         yield LocalEngine()
@@ -129,7 +129,7 @@ def engine_for(dask: Any) -> Iterator[Engine]:
 
 
 def _check_workers(client: Any) -> None:
-    """Every worker must have this version of the package: found out before the work."""
+    """Check before the work that every worker has this version of the package."""
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
@@ -161,7 +161,7 @@ def _combined(task: Task, left: Arrays, right: Arrays) -> Arrays:
 def _applied(
     task: Callable[[Any], Any], piece: Any, positions: Sequence[int] = (), arrays: Any = ()
 ) -> Any:
-    """The task's result for one piece; views that were dask arrays come as `arrays`."""
+    """Apply the task to one piece; views that are dask arrays are passed as `arrays`."""
     from threadpoolctl import threadpool_limits
 
     if positions:

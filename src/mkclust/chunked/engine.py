@@ -1,4 +1,4 @@
-"""Who does the work: the threads of this machine. A task over pieces of rows, summed as a tree."""
+"""Execution of tasks over pieces of rows on the threads of this machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Results = Generator[Arrays, None, None]
 
 
 class Task(Protocol):
-    """What is done to one piece of rows, and how two results become one."""
+    """A function of one piece of rows, and the combination of two results."""
 
     def __call__(self, piece: Any, /) -> Arrays: ...
 
@@ -24,19 +24,19 @@ class Task(Protocol):
 
 
 class Engine(Protocol):
-    """Runs a task over pieces; the same sums in the same order whoever computes them."""
+    """Runs a task over pieces; the order of the sums does not depend on the engine."""
 
     def totals(self, task: Task, stretches: Iterable[Sequence[Any]]) -> Results:
-        """The combined result of each stretch of pieces, in order."""
+        """Yield the combined result of each stretch of pieces, in order."""
         ...
 
     def hold(self, task: Callable[[Any], Any], pieces: Sequence[Any]) -> Generator[Any, None, None]:
-        """The result of each piece, in order, left where it was made."""
+        """Yield the result of each piece, in order; it may stay on a worker."""
         ...
 
 
 class Tree:
-    """Sums in pairs, pairs of pairs, ...: rounding grows as log n, and the order is fixed.
+    """Pairwise summation: rounding grows as log n, and the order is fixed.
 
     >>> tree = Tree(lambda left, right: f"({left}{right})")
     >>> for letter in "abcde":
@@ -50,6 +50,7 @@ class Tree:
         self._stack: list[tuple[int, Any]] = []
 
     def add(self, value: Any) -> None:
+        """Append a value and combine completed pairs."""
         level = 0
         while self._stack and self._stack[-1][0] == level:
             value = self._combine(self._stack.pop()[1], value)
@@ -57,6 +58,7 @@ class Tree:
         self._stack.append((level, value))
 
     def total(self) -> Any:
+        """Return the combination of all values, and start anew."""
         value = self._stack.pop()[1]
         while self._stack:
             value = self._combine(self._stack.pop()[1], value)
@@ -64,10 +66,10 @@ class Tree:
 
 
 class LocalEngine:
-    """The threads of this machine, one piece each, every product on one thread.
+    """Run tasks on the threads of this machine: one piece per thread, BLAS on one thread.
 
-    The number of threads changes the time and not a bit of the result. An interrupt waits for
-    the pieces at work, seconds at most, and starts no others.
+    The result does not depend on the number of threads. After an interrupt the running pieces
+    are completed, which takes seconds at most, and no others are started.
     """
 
     def __init__(self, threads: int | None = None) -> None:

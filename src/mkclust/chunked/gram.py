@@ -1,4 +1,4 @@
-"""First verb: sums over all rows. Moments of columns, means of features, all cross-products."""
+"""Sums over all rows: moments of columns, means of features, cross-products."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ BLOCK = 16 << 20  # bytes of features at a time
 
 @dataclass(frozen=True)
 class MomentsTask:
-    r"""Mean, squared deviations, range of every column; longest row of every view.
+    r"""Mean, squared deviations and range of every column; largest squared norm of every view.
 
-    Two pieces combine as $M = M_a + M_b + \delta^2 n_an_b/n$ (Chan, Golub, LeVeque 1979). Rows
-    are looked at for NaN here, the one time that every row is read before it is used.
+    Two pieces combine as $M = M_a + M_b + \delta^2 n_an_b/n$ (Chan, Golub, LeVeque 1979). This
+    first pass also checks all rows for NaN and infinity.
     """
 
     def __call__(self, piece: Piece) -> Arrays:
@@ -47,7 +47,7 @@ class MomentsTask:
 
 @dataclass(frozen=True)
 class MeansTask:
-    """Sums of every view's features before whitening: what centering needs."""
+    """Sums of every view's features before whitening, for centering."""
 
     maps: tuple[FeatureMap, ...]
 
@@ -85,7 +85,7 @@ class GramTask:
 
 
 def block_height(maps: Sequence[FeatureMap]) -> int:
-    """Rows at a time, so that their features take some megabytes whatever their number."""
+    """Return the number of rows per block, whose features take about `BLOCK` bytes."""
     return int(np.clip(BLOCK // (8 * sum(found.width for found in maps)), 64, 8192))
 
 

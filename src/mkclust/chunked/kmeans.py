@@ -1,4 +1,4 @@
-"""Third verb: k-means over the blocks of an embedding, exact Lloyd steps as sums and counts."""
+"""k-means over the blocks of an embedding: exact Lloyd steps from sums and counts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .engine import Engine
 from .passes import each, total
 from .work import Arrays, Work
 
-SAMPLE = 25_000  # rows that the starts are tried on
-TOLERANCE = 1e-4  # of the variance: how little the centers must move in the end
+SAMPLE = 25_000  # rows on which the starts are computed
+TOLERANCE = 1e-4  # of the variance: largest squared move of the centers at convergence
 STEPS = 300
 ROWS = 16_384  # at a time
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """Labels (n,), centers (k, r) of the unit rows, the sum of squared distances, Lloyd steps."""
+    """Labels (n,), centers (k, r) of the unit rows, inertia, and the number of Lloyd steps."""
 
     labels: np.ndarray
     centers: np.ndarray
@@ -37,7 +37,7 @@ class Clustering:
 
 @dataclass(frozen=True)
 class LloydTask:
-    """Sums and counts of the unit rows nearest to each centre."""
+    """Sums and counts of the unit rows nearest to each center."""
 
     centers: np.ndarray
 
@@ -59,7 +59,7 @@ class LloydTask:
 
 @dataclass(frozen=True)
 class AssignTask:
-    """The nearest centre of every row of a block."""
+    """The nearest center of every row of a block."""
 
     centers: np.ndarray
 
@@ -76,7 +76,7 @@ class AssignTask:
 
 @dataclass(frozen=True)
 class FarthestTask:
-    """The rows farthest from their centre, farthest first: places for clusters left empty."""
+    """The rows farthest from their center, farthest first: new centers for empty clusters."""
 
     centers: np.ndarray
     count: int
@@ -120,12 +120,12 @@ def kmeans(
     name: str = "kmeans",
     sample: int | None = None,
 ) -> Clustering:
-    r"""$\min_{C, y} \sum_i \|h_i/|h_i| - c_{y_i}\|^2$ over the rows of an embedding in blocks.
+    r"""Minimize $\sum_i \|h_i/|h_i| - c_{y_i}\|^2$ over the rows of an embedding in blocks.
 
-    The best of `n_init` k-means++ starts on a seeded sample of the rows goes on with exact Lloyd
-    steps on all of them, until the centers rest as in scikit-learn; `work` keeps them under
-    `name`. Where all rows fit into the sample this is scikit-learn's k-means. O(n k r) a step;
-    nothing of n rows but the labels.
+    The best of `n_init` k-means++ starts on a seeded sample of the rows is continued with exact
+    Lloyd steps on all rows, with the convergence criterion of scikit-learn. `work` stores the
+    state of each step under `name`. Where all rows fit into the sample this is scikit-learn's
+    k-means. O(n k r) per step; the labels are the only array of n rows.
     """
     n = int(blocks[-1].stop)
     random = np.random.default_rng([seed, 1])
@@ -141,7 +141,7 @@ def kmeans(
     parts = list(each("labels", AssignTask(centers), blocks, engine))
     labels = np.concatenate([part["labels"] for part in parts])
     if (distinct := np.count_nonzero(np.bincount(labels, minlength=k))) < k:
-        warn(f"only {distinct} clusters found where {k} were asked for", DegenerateWarning)
+        warn(f"only {distinct} clusters found where {k} were requested", DegenerateWarning)
     return Clustering(
         labels=labels,
         centers=centers,
@@ -183,13 +183,13 @@ def _lloyd(
 
 
 def _moved(found: Arrays, centers: np.ndarray, blocks: Sequence[Any], engine: Engine) -> np.ndarray:
-    """Centres at the means of their rows; an empty cluster starts anew at the farthest row."""
+    """Return the means of the rows of each center; an empty cluster moves to the farthest row."""
     counts = found["counts"][:, None]
     moved = np.where(counts > 0, found["sums"] / np.maximum(counts, 1), centers)
     empty = np.flatnonzero(counts.ravel() == 0)
     if len(empty):
         task = FarthestTask(centers, len(empty))
-        far = total("places for empty clusters", task, blocks, engine, None)["rows"]
+        far = total("new centers for empty clusters", task, blocks, engine, None)["rows"]
         moved[empty[: len(far)]] = far
     return moved.astype(centers.dtype)
 
@@ -200,7 +200,7 @@ def _unit_blocks(block: Any) -> Any:
 
 
 def _nearest(X: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nearest centre of each row and the squared distance to it."""
+    """Return the nearest center of each row and the squared distance to it."""
     scores = X @ (-2 * centers.T).astype(X.dtype)
     scores += np.einsum("ij,ij->i", centers, centers).astype(X.dtype)
     labels = scores.argmin(axis=1)

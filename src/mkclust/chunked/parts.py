@@ -1,4 +1,4 @@
-"""Files that hold some rows of a view: .npy and .parquet, checked when opened."""
+"""Files with some rows of a view: .npy and .parquet, checked when opened."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Part(Protocol):
 
 
 class NpyPart:
-    """A .npy file, read with plain reads: a memory map's pages would count as memory in use."""
+    """A .npy file; it is read and not mapped, as mapped pages count as memory in use."""
 
     def __init__(self, path: Path, shape: tuple[int, int], dtype: Any, offset: int, order: str):
         self.path = path
@@ -65,7 +65,7 @@ class NpyPart:
 
 
 class ParquetPart:
-    """A .parquet file of number columns; the row group read last is kept for the next block."""
+    """A .parquet file of numeric columns; the last row group is cached for the next block."""
 
     def __init__(self, path: Path, starts: np.ndarray, columns: int, dtype: Any):
         self.path = path
@@ -90,7 +90,7 @@ class ParquetPart:
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def _group(self, number: int) -> np.ndarray:
-        last = self._last  # another thread may replace it meanwhile
+        last = self._last  # another thread may replace it
         if last is not None and last[0] == number:
             return last[1]
         from pyarrow.parquet import ParquetFile
@@ -98,7 +98,9 @@ class ParquetPart:
         with naming(self.path), parsing("Parquet file", "it was whole when it was opened"):
             table = ParquetFile(self.path).read_row_group(number, use_threads=False)
             if table.num_rows != self._starts[number + 1] - self._starts[number]:
-                raise FileFormatError(f"row group {number} has {table.num_rows} rows, not as told")
+                raise FileFormatError(
+                    f"row group {number} has {table.num_rows} rows, not as stated"
+                )
             rows = np.empty((table.num_rows, self.width), dtype=self.dtype)
             for place, column in enumerate(table.columns):
                 rows[:, place] = column.to_numpy()  # a missing value becomes NaN
@@ -113,9 +115,9 @@ class ParquetPart:
 
 
 def open_parts(path: Path) -> list[Part]:
-    """The parts of a view: one file, or a folder of them in the order of their numbers.
+    """Open the parts of a view: one file, or the files of a folder in the order of their numbers.
 
-    A folder must hold one kind of file, of one width and type, without a gap in its numbers.
+    The files of a folder must have one format, width and type, and consecutive numbers.
     """
     files = _files(path)
     parts = [_part(file) for file in files]
@@ -134,7 +136,7 @@ def _part(file: Path) -> Part:
 
 
 def npy_part(path: Path) -> NpyPart:
-    """A .npy file, from its header; its length must be what the header says."""
+    """Open a .npy file by its header and check its length against it."""
     with naming(path), path.open("rb") as file, parsing(".npy file", "write it with np.save"):
         shape, fortran, dtype = read_header(file)
         offset = file.tell()
@@ -191,7 +193,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _check_numbers(folder: Path, order: Sequence[tuple[str, int, str]]) -> None:
-    """Parts numbered one after the other must be all there: a gap is a part lost on the way."""
+    """Check that the numbers of the parts are consecutive: a gap is a missing part."""
     numbers = sorted(number for _, number, _ in order)
     if len({prefix for prefix, _, _ in order}) > 1 or numbers[0] < 0:
         return

@@ -1,4 +1,4 @@
-"""One pass over all rows: stretch by stretch, each kept when finished, with rate and time left."""
+"""Passes over all rows, saved in stretches, with progress messages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..progress import step
 from .engine import Engine, Task, Tree
 from .work import Arrays, Work
 
-STRETCH = 16  # pieces between two entries in the work folder
+STRETCH = 16  # pieces per entry of the work folder
 
 
 class Meter:
-    """Says how far a pass is, how fast it goes and when it will be done.
+    """Report the progress of a pass: share done, rows per second, time left.
 
     >>> from mkclust.progress import listening
     >>> with listening(print):
@@ -32,10 +32,11 @@ class Meter:
         self.seconds = 0.0
 
     def skip(self, rows: int) -> None:
-        """Rows that an earlier run did."""
+        """Count rows that an earlier run has done."""
         self._done += rows
 
     def done(self, rows: int) -> None:
+        """Count rows done now, and report."""
         self._done += rows
         self._counted += rows
         self.seconds = perf_counter() - self._began
@@ -49,9 +50,9 @@ class Meter:
 def total(
     name: str, task: Task, pieces: Sequence[Any], engine: Engine, work: Work | None
 ) -> Arrays:
-    """The task's results over all pieces, combined; stretches finished earlier are not repeated.
+    """Combine the results of a task over all pieces; stretches in the work folder are not repeated.
 
-    The order of the sums depends on the pieces alone: not on the engine, not on interruptions.
+    The order of the sums depends on the pieces alone, and not on the engine or interruptions.
     """
     if work is not None and (kept := work.load(name)) is not None:
         return kept
@@ -80,7 +81,7 @@ def total(
 
 
 def each(name: str, task: Task, pieces: Sequence[Any], engine: Engine) -> Iterator[Arrays]:
-    """The task's result for every piece, in order."""
+    """Yield the result of a task for every piece, in order."""
     meter = Meter(name, sum(_height(piece) for piece in pieces))
     results = engine.totals(task, ([piece] for piece in pieces))
     for piece, result in zip(pieces, results, strict=True):

@@ -1,4 +1,4 @@
-"""Second verb: rows of the embedding, H = Z W, kept in memory, in files or on workers."""
+"""Rows of the embedding, H = Z W, stored in memory, in files or on workers."""
 
 from __future__ import annotations
 
@@ -36,8 +36,7 @@ class Block:
 class ProjectTask:
     r"""$H = ZW$ for the rows of a piece: features (b, sum r) times W (sum r, k).
 
-    With a `folder` the rows are written there, by whoever computes them, and only their
-    whereabouts are returned.
+    With a `folder` the worker writes the rows there and returns only the path.
     """
 
     features: Features
@@ -73,7 +72,7 @@ def project(
     engine: Engine,
     folder: Path | None,
 ) -> list[Any]:
-    """The embedding's blocks, in order. O(n r k), after O(n r^2) for the features."""
+    """Compute the blocks of the embedding, in order: O(n r k), and O(n r^2) for the features."""
     task = ProjectTask(features, W, folder, pieces[0].stop - pieces[0].start)
     meter = Meter("embedding", pieces[-1].stop)
     held = []

@@ -1,4 +1,4 @@
-"""Rows of all views together: aligned, cut into pieces of work, read a block at a time."""
+"""Rows of all views together: aligned, cut into pieces of work, read in blocks."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..exceptions import InputError
 from ..io.manifest import is_output_folder, is_result
 from .sources import ArraySource, Source, is_stored, source_of
 
-PIECE = 32 << 20  # bytes of rows in one piece of work: smaller ones cost more to pass around
-MOST_PIECES = 4000  # whoever hands them out takes about a millisecond for each
-LEAST_PIECES = 4  # so that small data too are shared among threads
+PIECE = 32 << 20  # bytes of rows per piece of work: smaller ones have more overhead
+MOST_PIECES = 4000  # a scheduler takes about a millisecond for each
+LEAST_PIECES = 4  # so that small data are shared among threads too
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Rows start ... stop-1 of every view: what one worker does at a time."""
+    """Rows start ... stop-1 of every view: one unit of work."""
 
     start: int
     stop: int
@@ -35,7 +35,7 @@ class Piece:
     def check_finite(self, views: Sequence[np.ndarray]) -> None:
         """Refuse NaN and infinity by view, file, row and column."""
         for name, source, view in zip(self.names, self.sources, views, strict=True):
-            with np.errstate(over="ignore", invalid="ignore"):  # then it is looked for in earnest
+            with np.errstate(over="ignore", invalid="ignore"):  # found below
                 total = view.sum(dtype=np.float64)
             if view.dtype.kind != "f" or np.isfinite(total):
                 continue
@@ -49,7 +49,7 @@ class Piece:
 
 
 class Rows:
-    """The views of large data, wherever they lie: what `MultiView` is to views in memory.
+    """Views of large data in memory or in files: the counterpart of `MultiView`.
 
     Parameters
     ----------
@@ -105,9 +105,9 @@ class Rows:
         return f"Rows({len(self)} samples: {', '.join(parts)})"
 
     def pieces(self) -> list[Piece]:
-        """All rows in pieces of equal size: about `PIECE` bytes in double precision.
+        """Return all rows in pieces of equal size: about `PIECE` bytes in double precision.
 
-        Up to eight times that where there would be more than `MOST_PIECES`.
+        Pieces are up to eight times larger where there would be more than `MOST_PIECES`.
         """
         row = 8 * sum(self.widths)
         size = min(max(PIECE, row * len(self) // MOST_PIECES), 8 * PIECE)
@@ -120,7 +120,7 @@ class Rows:
         ]
 
     def take(self, rows: np.ndarray) -> list[np.ndarray]:
-        """Some rows of every view, by ascending position."""
+        """Return some rows of every view, by ascending position."""
         return [
             source.read(0, len(self))[rows]
             if isinstance(source, ArraySource) and source.dense
@@ -129,7 +129,7 @@ class Rows:
         ]
 
     def in_memory(self) -> MultiView:
-        """The same views as arrays."""
+        """Return the same views as arrays."""
         views = {
             name: source.read(0, len(self))
             for name, source in zip(self.names, self.sources, strict=True)
@@ -137,15 +137,15 @@ class Rows:
         return MultiView(views, labels=self.labels, notes=self.notes)
 
     def identity(self) -> list[str]:
-        """What changes when the data change, per view."""
+        """Return a text per view that changes when the data change."""
         pairs = zip(self.names, self.sources, strict=True)
         return [f"{name}: {source.identity()}" for name, source in pairs]
 
 
 def stored_rows(X: Any) -> Rows | None:
-    """X as `Rows` where any of its views lies elsewhere than in memory, else None.
+    """Return X as `Rows` where any of its views is stored outside memory, else None.
 
-    Arrays and frames beside stored views go through `MultiView`, for its checks.
+    Arrays and frames beside stored views are checked by `MultiView`.
     """
     if isinstance(X, Rows):
         return X
@@ -164,10 +164,11 @@ def stored_rows(X: Any) -> Rows | None:
 
 
 def views_in_parts(paths: Sequence[Path]) -> dict[str, Path] | None:
-    """Views stored as row sources at the given paths, by name; None where there are none.
+    """Return the views stored at the given paths by name; None where there are none.
 
-    A .npy file, a zarr array or a folder of .npy parts is a view. So is a folder of .parquet
-    parts among several paths; alone it is a view per file. One folder of such folders is all views.
+    A .npy file, a zarr array or a folder of .npy parts is a view. A folder of .parquet parts is a
+    view if there are several paths; a single one has a view per file. A single folder of such
+    folders holds all views.
     """
     if len(paths) == 1 and paths[0].is_dir() and not _is_source(paths[0]):
         inside = sorted(
@@ -192,20 +193,20 @@ def _is_source(path: Path, parquet: bool = False) -> bool:
 
 
 def blocks(views: Sequence[np.ndarray], height: int) -> Iterator[list[np.ndarray]]:
-    """The rows of a piece, `height` at a time."""
+    """Yield the rows of a piece, `height` at a time."""
     for start in range(0, len(views[0]), height):
         yield [view[start : start + height] for view in views]
 
 
 def without(piece: Piece, position: int) -> Piece:
-    """The piece with one view's source left out, to be filled in elsewhere."""
+    """Return the piece without the source of one view, which the worker adds."""
     sources = list(piece.sources)
     sources[position] = ArraySource(np.empty((0, sources[position].width)), piece.start)
     return replace(piece, sources=tuple(sources))
 
 
 def _by_name(views: Any) -> dict[str, Any]:
-    """The views by their names: as given, or by the last part of a path, or by position."""
+    """Return the views by name: as given, by the last part of a path, or by position."""
     if isinstance(views, Mapping):
         return {str(name): view for name, view in views.items()}
     names = [

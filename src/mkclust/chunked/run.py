@@ -1,8 +1,9 @@
-r"""The large-n route: explicit features instead of kernels, rows read in passes.
+r"""Fits to many samples: explicit features instead of kernels, rows read in passes.
 
-$V_p = Z_pE_p$ with $E_p$ from the small $Z_p^TZ_p$, every overlap is $E_p^T(Z_p^TZ_q)E_q$, and
-the consensus is $H = ZW$. One pass over the rows for moments, one for means, one for all
-cross-products, one to project; then k-means over an n x k array. Nothing of n x n or n x r.
+The eigenvectors are $V_p = Z_pE_p$ with $E_p$ from the small $Z_p^TZ_p$, every overlap is
+$E_p^T(Z_p^TZ_q)E_q$, and the consensus is $H = ZW$. Four passes over the rows compute the moments,
+the means, the cross-products and the embedding; k-means then runs over an n x k array. No array
+of n x n or n x r is formed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import scipy.linalg
 from .._version import __version__
 from ..agreement.overlap import Overlap
 from ..exceptions import InputError
-from ..graphs.hnsw import graph_features, sparse_neighbour_graph
+from ..graphs.hnsw import graph_features, sparse_neighbor_graph
 from ..io.atomic import passing
 from ..kernels.approximation import Approximation
 from ..kernels.features import (
@@ -50,7 +51,7 @@ from .work import Work
 KEPT_EMBEDDING = 512 << 20  # bytes: larger embeddings are written as parts
 SINGLE_RANK_TOLERANCE = 1e-6  # as RANK_TOLERANCE, for features of single precision
 SQUARED = 1e-290  # a variance below it has lost its digits to underflow
-CONSTANT = 1e-14  # of the kernel's diagonal: rows no farther apart than this are the same
+CONSTANT = 1e-14  # of the kernel's diagonal: rows closer than this are equal
 
 
 class FeatureSubspaces:
@@ -119,7 +120,7 @@ class FeatureSubspaces:
         return Overlap((cross + cross.T) / 2, starts, self._n)
 
     def sketch(self, size: int) -> None:
-        """Return None: exact eigenvectors are at hand."""
+        """Return None: exact eigenvectors are available."""
 
     def vectors(self, size: int) -> None:
         """Return None: eigenvectors of all rows are never formed."""
@@ -162,7 +163,7 @@ class ChunkedEmbedding:
 
 @dataclass
 class LargeRun:
-    """The passes over the rows of one data set, each kept in the work folder when there is one."""
+    """The passes over the rows of one data set, each saved in the work folder if there is one."""
 
     rows: Rows
     approximation: Approximation
@@ -176,17 +177,17 @@ class LargeRun:
         self._work = None if self.folder is None else Work(self.folder, self._run())
 
     def _files(self) -> list[str]:
-        """What changes when a view's files do; nothing of views that lie elsewhere."""
+        """Return a text per view that changes when its files do; empty for views without files."""
         sources = self.rows.sources
         return [s.identity() if isinstance(s, PartsSource) else "" for s in sources]
 
     def _run(self) -> dict[str, Any]:
-        """What the cross-products depend on: data and features, not k."""
+        """Return what the cross-products depend on: data and features, not k."""
         given = vars(self.approximation)
         return {"version": __version__, "rows": self.rows.identity(), **given}
 
     def subspaces(self) -> FeatureSubspaces:
-        """Passes one to three: moments of columns, means of features, all cross-products."""
+        """Run passes one to three: moments of columns, means of features, cross-products."""
         self._pieces = self._with_graphs().pieces()
         moments = self._moments()
         self.features = self._features(moments)
@@ -206,7 +207,7 @@ class LargeRun:
             )  # fmt: skip
 
     def embed(self, W: np.ndarray) -> ChunkedEmbedding:
-        """Pass four: the embedding's rows, in memory, in parts, or on the workers."""
+        """Run pass four: rows of the embedding, in memory, in parts, or on the workers."""
         digest = hashlib.sha256(np.ascontiguousarray(W).tobytes()).hexdigest()[:12]
         self._digest, self._width = digest, W.shape[1]
         self._keeper = None
@@ -222,19 +223,19 @@ class LargeRun:
             if before != now:
                 raise InputError(
                     f"the files of view {name!r} changed while they were read; fit again, into an "
-                    "empty work folder, once nobody writes to them"
+                    "empty work folder, once they no longer change"
                 )
         return ChunkedEmbedding(self, W)
 
     def cluster(self, k: int, n_init: int) -> Clustering:
-        """k-means over the embedding's blocks."""
+        """Cluster the blocks of the embedding by k-means."""
         seed = self.approximation.seed
         name = f"kmeans-{self._digest}-{k}-{n_init}"
         with self._timed("k-means"):
             return kmeans(self._blocks, k, n_init, seed, self.engine, self._work, name)
 
     def embedding(self) -> np.ndarray | PartsSource | None:
-        """H* (n, k): an array, or a source of parts; None where it stayed on the workers."""
+        """Return H* (n, k): an array, or a source of parts; None where it stayed on workers."""
         if any(getattr(block, "path", None) is not None for block in self._blocks):
             parts = [npy_part(block.path) for block in self._blocks]
             return PartsSource(parts, self._keeper)
@@ -251,7 +252,7 @@ class LargeRun:
 
     @property
     def described(self) -> str:
-        """What stands for the kernels, in words."""
+        """Describe the features that replace the kernels."""
         sizes = np.diff(self.features.starts)
         few, many = int(sizes.min()), int(sizes.max())
         count = str(few) if few == many else f"{few} to {many}"
@@ -263,7 +264,7 @@ class LargeRun:
         return f"{count} features per view ({', '.join(sorted(kinds))})"
 
     def _with_graphs(self) -> Rows:
-        """The rows, with the features of its graph in place of every view of a "knn" kernel."""
+        """Return the rows, with graph features in place of every view with a "knn" kernel."""
         given = self.approximation
         sources: dict[str, Any] = dict(zip(self.rows.names, self.rows.sources, strict=True))
         for name, kernel in zip(self.rows.names, given.kernels, strict=True):
@@ -277,7 +278,7 @@ class LargeRun:
         given = self.approximation
         kept = None if self._work is None else self._work.load(f"graph-{name}")
         if kept is None:
-            S = sparse_neighbour_graph(source.read(0, len(self.rows)), name=name, **given.params)
+            S = sparse_neighbor_graph(source.read(0, len(self.rows)), name=name, **given.params)
             Z = graph_features(S, given.graph_size, given.center, given.normalize, given.seed)
             kept = {"features": Z.astype(self._dtype)}
             if self._work is not None:
@@ -306,7 +307,7 @@ class LargeRun:
         return moments
 
     def _features(self, moments: Sequence[Moments]) -> Features:
-        """The feature maps on seeded landmarks, and the pass that centres them."""
+        """Build the feature maps on seeded landmarks, and run the pass that centers them."""
         maps = self._maps(moments)
         given = self.approximation
         raw = [view.mean for view in moments]
@@ -314,7 +315,7 @@ class LargeRun:
             with self._timed("means"):
                 sums = self._total("means", MeansTask(maps))["sum"]
             raw = np.split(sums / len(self.rows), np.cumsum([m.width for m in maps])[:-1])
-        graphs = [kernel == "knn" for kernel in given.kernels]  # centred and normalised already
+        graphs = [kernel == "knn" for kernel in given.kernels]  # already centered and normalized
         raw = [
             np.zeros(m.width) if graph or not given.center else mean
             for m, mean, graph in zip(maps, raw, graphs, strict=True)

@@ -1,4 +1,4 @@
-"""Where the rows of one view lie: an array, a memory map, a folder of parts, zarr, dask."""
+"""Row sources of one view: an array, a memory map, a folder of parts, zarr, dask."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ import scipy.sparse as sp
 from ..exceptions import FileFormatError, InputError
 from .parts import Part, npy_part, open_parts
 
-SAMPLED = 512  # rows of an array that enter its fingerprint
+SAMPLED = 512  # rows of an array used for its fingerprint
 
 
 class Source(Protocol):
-    """Rows that can be read a range at a time, again and again, from any thread."""
+    """Rows that can be read by range, repeatedly, from any thread."""
 
     n_rows: int
     width: int
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start ... stop-1 as a matrix of numbers."""
+        """Return rows start ... stop-1 as a numeric matrix."""
         ...
 
     def portion(self, start: int, stop: int) -> Source:
-        """A source good for these rows only, as light as possible to send elsewhere."""
+        """Return a source for these rows only, small to send to a worker."""
         ...
 
     def place(self, row: int) -> str:
-        """Where a row lies, in words."""
+        """Describe where a row is stored."""
         ...
 
     def identity(self) -> str:
-        """What changes when the data change; cheap to compute."""
+        """Return a text that changes when the data change; cheap to compute."""
         ...
 
 
@@ -71,9 +71,10 @@ class ArraySource:
 
 
 class PartsSource:
-    """Rows of files laid end to end: .npy or .parquet parts, or one of them.
+    """Rows of one or more consecutive files: .npy or .parquet parts.
 
-    `keeper` is held as long as the source is: the owner of a temporary folder, for one.
+    `keeper` is referenced as long as the source exists, for example the owner of a temporary
+    folder.
     """
 
     def __init__(self, parts: Sequence[Part], keeper: Any = None) -> None:
@@ -112,7 +113,7 @@ class PartsSource:
         return self.n_rows
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """All rows in memory, for whoever has room for them."""
+        """Read all rows into memory."""
         return np.asarray(self.read(0, self.n_rows), dtype=dtype)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -120,7 +121,7 @@ class PartsSource:
 
 
 class ZarrSource:
-    """Rows of a zarr array; chunks that were never written hold its fill value, as zarr has it."""
+    """Rows of a zarr array; chunks that were never written hold its fill value."""
 
     def __init__(self, array: Any) -> None:
         self._array = array
@@ -144,7 +145,7 @@ class ZarrSource:
 
 
 class DaskSource:
-    """Rows of a dask array, computed a range at a time."""
+    """Rows of a dask array, computed by range."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -166,7 +167,7 @@ class DaskSource:
 
 
 def is_stored(value: Any) -> bool:
-    """Whether a value stands for rows elsewhere than in memory."""
+    """Return whether a value refers to rows that are stored outside memory."""
     module = type(value).__module__
     return (
         isinstance(value, (str, Path, np.memmap, PartsSource))
@@ -176,7 +177,7 @@ def is_stored(value: Any) -> bool:
 
 
 def source_of(value: Any) -> Source:
-    """A source for whatever holds rows: a path, an array of any kind, or a source itself.
+    """Return a source for a path, an array of any kind, or a source itself.
 
     >>> source_of(np.zeros((4, 2))).n_rows
     4
@@ -211,9 +212,9 @@ def _opened(path: Path) -> Source:
 
 
 def _mapped(array: np.memmap) -> Part | None:
-    """The file behind a memory map of a whole .npy file, so that blocks are read, not mapped.
+    """Return the file behind a memory map of a whole .npy file, so that blocks are read.
 
-    Pages of a map count as memory in use until the system takes them back.
+    Mapped pages count as memory in use until the system reclaims them.
     """
     if array.filename is None or not str(array.filename).endswith(".npy"):
         return None

@@ -1,4 +1,4 @@
-"""The work folder: what a long run has finished, with checksums, so that it can go on later."""
+"""The work folder: finished results of a long run with checksums, to resume it later."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Arrays = dict[str, np.ndarray]
 
 
 class Work:
-    """Finished pieces of one run: ``results/NAME.npz`` each, and its SHA-256 beside it as a seal.
+    """Finished results of one run: ``results/NAME.npz``, each with its SHA-256 in a file.
 
-    Everything is written to a temporary name and renamed, the seal last; a run killed at any
-    moment leaves either a finished piece or none. A piece whose seal does not fit is made anew.
-    `run` says what is being computed: a folder that holds another run is refused.
+    Every file is written to a temporary name and renamed, the checksum last. A run killed at any
+    time leaves a complete result or none. A result whose checksum differs is computed again.
+    `run` describes the computation: a folder with another run is refused.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -58,7 +58,7 @@ class Work:
         )
 
     def load(self, name: str) -> Arrays | None:
-        """A finished piece, or None where there is none to be trusted."""
+        """Return a finished result, or None where there is none with a valid checksum."""
         path, seal = self._paths(name)
         try:
             data = path.read_bytes()
@@ -70,7 +70,7 @@ class Work:
             return {key: stored[key] for key in stored.files}
 
     def save(self, name: str, arrays: Arrays) -> None:
-        """Keep a finished piece; the seal is written after what it seals."""
+        """Save a finished result; the checksum is written last."""
         path, seal = self._paths(name)
         try:
             with replacing(path) as file:
@@ -84,7 +84,7 @@ class Work:
 
 
 def save_part(path: Path, rows: np.ndarray) -> None:
-    """One .npy part and its seal, whole or not at all."""
+    """Write one .npy part and its checksum atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
@@ -95,7 +95,7 @@ def save_part(path: Path, rows: np.ndarray) -> None:
 
 
 def part_is_sound(path: Path) -> bool:
-    """Whether a part is there and is what was written."""
+    """Return whether a part exists and its checksum is valid."""
     try:
         return _seal(path).read_text(encoding="ascii") == checksum(path)
     except OSError:
@@ -110,7 +110,7 @@ def _unwritable(path: Path, error: OSError) -> OSError:
     reason = error.strerror or str(error)
     return OSError(
         error.errno,
-        f"{reason}: results cannot be written there. Once that is mended, the same call goes on "
-        "from what was finished",
+        f"{reason}: results cannot be written there. Once this is resolved, the same call "
+        "continues from the finished results",
         str(path),
     )

@@ -1,7 +1,7 @@
-"""MuData and AnnData: modalities in as views, clusters and embedding written back.
+"""Views from MuData and AnnData, and clusters and embedding written back to them.
 
-Both are told by what they have, not by their class, so that neither package is imported here;
-``pip install 'mkclust[omics]'`` brings them.
+Both are recognized by their attributes, not by their class, so that neither package is imported
+here. ``pip install 'mkclust[omics]'`` installs them.
 """
 
 from __future__ import annotations
@@ -18,24 +18,32 @@ from .views import MultiView
 
 
 def is_omics(data: Any) -> bool:
-    """Whether it is a MuData or an AnnData."""
+    """Return whether `data` is a MuData or an AnnData."""
     return all(hasattr(data, name) for name in ("obs_names", "obs", "obsm", "uns"))
 
 
 def as_views(data: Any) -> Any:
-    """The views of a MuData or AnnData; anything else as it is."""
+    """Return the views of a MuData or AnnData, and anything else unchanged."""
     return views_of(data) if is_omics(data) else data
 
 
 def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) -> MultiView:
-    """A view for each modality of a MuData, or for chosen matrices of either kind.
+    """Return a view per modality of a MuData, or per chosen matrix of a MuData or AnnData.
 
-    `use` lists matrices, or maps the names of views to them: ``"X"``, ``"layers/counts"`` or
-    ``"obsm/X_pca"`` of an AnnData, and the same behind a modality of a MuData: ``"rna"`` (its X),
-    ``"rna/layers/counts"``, ``"rna/obsm/X_pca"``. By default every modality's X, or an AnnData's
-    own. Samples follow their names; a modality may lack some (docs/missing.md).
+    Samples are aligned by name; a modality may lack some (docs/missing.md). Columns are used
+    unchanged: select and normalize them before.
 
-    Columns are taken as they are: choose and normalise them before.
+    Parameters
+    ----------
+    data : MuData or AnnData
+    use : sequence of str, dict or None
+        Matrices, or a map from view names to matrices: ``"X"``, ``"layers/counts"`` or
+        ``"obsm/X_pca"`` of an AnnData; of a MuData ``"rna"`` (its X), ``"rna/layers/counts"`` or
+        ``"rna/obsm/X_pca"``. By default X of every modality, or X of an AnnData.
+
+    Returns
+    -------
+    MultiView
     """
     if not is_omics(data):
         raise InputError(f"neither MuData nor AnnData but {type(data).__name__}")
@@ -47,7 +55,7 @@ def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) ->
 
 
 def write_back(data: Any, labels: np.ndarray, embedding: np.ndarray, key: str = "mkclust") -> None:
-    """Clusters (n,) as a categorical column of ``obs``, the embedding (n, k) into ``obsm``."""
+    """Write clusters (n,) to a categorical column of ``obs``, the embedding (n, k) to ``obsm``."""
     import pandas as pd
 
     if len(labels) != len(data.obs_names):
@@ -59,7 +67,7 @@ def write_back(data: Any, labels: np.ndarray, embedding: np.ndarray, key: str = 
 
 
 def joined(views: Mapping[str, tuple[Any, Sequence[str]]], samples: Sequence[str]) -> MultiView:
-    """Views (n_p, f_p) with the names of their rows, in line with all `samples` (n,).
+    """Align views (n_p, f_p), given with the names of their rows, to all `samples` (n,).
 
     >>> views = {"rna": (np.eye(2), ["a", "b"]), "atac": (np.ones((3, 1)), ["c", "b", "a"])}
     >>> joined(views, ["a", "b", "c"])
@@ -70,7 +78,7 @@ def joined(views: Mapping[str, tuple[Any, Sequence[str]]], samples: Sequence[str
         where = {sample: row for row, sample in enumerate(names)}
         if len(where) < len(names) or not where.keys() <= set(samples):
             raise InputError(
-                f"view {name!r}: its samples are not named apart, or not as the others"
+                f"view {name!r}: its sample names are not unique, or differ from the others"
             )
         rows = np.array([where.get(sample, -1) for sample in samples])
         in_order = np.array_equal(rows, np.arange(len(names)))
@@ -85,7 +93,7 @@ def joined(views: Mapping[str, tuple[Any, Sequence[str]]], samples: Sequence[str
 
 
 def _matrix(data: Any, place: str) -> tuple[Any, list[str]]:
-    """One matrix of a MuData or AnnData, with the names of its rows."""
+    """Return one matrix of a MuData or AnnData, with the names of its rows."""
     if hasattr(data, "mod"):
         modality, _, inside = place.partition("/")
         if modality not in data.mod:
@@ -105,14 +113,14 @@ def _matrix(data: Any, place: str) -> tuple[Any, list[str]]:
 
 
 def _plain(matrix: Any) -> Any:
-    """A numpy array or csr array: frames in obsm, views and files on disk are read."""
+    """Return a numpy or csr array; frames in obsm, views and files on disk are read."""
     if hasattr(matrix, "to_memory"):
         matrix = matrix.to_memory()
     return sp.csr_array(matrix) if sp.issparse(matrix) else np.asarray(matrix)
 
 
 def is_several(X: Any) -> bool:
-    """Tell whether X holds views rather than being one table."""
+    """Return whether X holds several views rather than one table."""
     if sp.issparse(X):
         return False
     if isinstance(X, (MultiView, Mapping)) or getattr(X, "ndim", 2) == 3:

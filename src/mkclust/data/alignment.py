@@ -1,4 +1,4 @@
-"""Frames brought in line by their sample names: reordered, or joined where samples differ."""
+"""Alignment of frames by sample names: reordered, or joined where samples differ."""
 
 from __future__ import annotations
 
@@ -12,16 +12,22 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 from .frames import is_frame
 
-SHOWN = 5  # how many sample names an error or a note spells out
+SHOWN = 5  # sample names listed in an error or a note
 
 
 @dataclass(frozen=True)
 class Alignment:
-    """Where every sample is found in every view.
+    """The row of every sample in every view.
 
-    `rows` has per view the row of each sample, -1 where the view lacks it, or None where the
-    view stays as it is. `index` are the samples' names, None without frames; `notes` say which
-    views lack which samples.
+    Attributes
+    ----------
+    rows : tuple of (n,) int arrays or None
+        Per view the row of each sample, -1 where the view lacks it; None where the view is
+        unchanged.
+    index : (n,) array or None
+        Sample names; None without frames.
+    notes : tuple of str
+        Which views lack which samples.
     """
 
     rows: tuple[np.ndarray | None, ...]
@@ -30,9 +36,10 @@ class Alignment:
 
 
 def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
-    """One order for all views: the first frame's samples, then those that only others have.
+    """Find a common order: the samples of the first frame, then those that only others have.
 
-    Views without names follow only where all frames have the same samples in one order.
+    Views without sample names are accepted only if all frames have the same samples in the same
+    order.
     """
     frames = [p for p, item in enumerate(items) if is_frame(item)]
     if not frames:
@@ -54,7 +61,7 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
 
 
 def placed(matrix: Any, rows: np.ndarray | None, kernels: bool) -> Any:
-    """The matrix with its rows (of a kernel, columns too) where `rows` has them.
+    """Rearrange the rows of a matrix, and the columns of a kernel, as `rows` gives them.
 
     A sample the view lacks gets a row of NaN; in a sparse matrix a row of zeros.
 
@@ -82,7 +89,7 @@ def placed(matrix: Any, rows: np.ndarray | None, kernels: bool) -> Any:
 def presence(
     absent: Sequence[np.ndarray | None], rows: Sequence[np.ndarray | None], n: int
 ) -> np.ndarray | None:
-    """Which samples each view holds (n, m), from its `absent` rows and their places; None: all."""
+    """Return which samples each view holds (n, m), from absent rows and `rows`; None for all."""
     if all(gone is None or not gone.any() for gone in absent) and all(
         row is None or (row >= 0).all() for row in rows
     ):
@@ -97,7 +104,7 @@ def presence(
 
 
 def blanked(matrix: Any, absent: np.ndarray, kernels: bool) -> Any:
-    """The matrix with nothing left of the absent rows (of a kernel, columns too)."""
+    """Replace the absent rows, and the columns of a kernel, by NaN or sparse zeros."""
     if not absent.any():
         return matrix
     rows = np.where(absent, -1, np.arange(len(absent)))
@@ -105,20 +112,20 @@ def blanked(matrix: Any, absent: np.ndarray, kernels: bool) -> Any:
 
 
 def columns_as_rows(frame: Any) -> Any:
-    """A kernel's frame with its columns in the order of its rows, where both name the samples."""
+    """Reorder the columns of a kernel's frame as its rows, where both have the sample names."""
     same = frame.index.is_unique and set(frame.columns) == set(frame.index)
     return frame.loc[:, frame.index] if same else frame
 
 
 def following(labels: Any, index: np.ndarray | None) -> Any:
-    """Labels that come with sample names, in the order of the views' own."""
+    """Reorder labels that have sample names to the order of the views."""
     if index is None or not hasattr(labels, "reindex") or set(labels.index) != set(index):
         return labels
     return labels.loc[index] if labels.index.is_unique else labels
 
 
 def lacking_words(name: str, samples: Sequence[Any]) -> str:
-    """What a view lacks, in a sentence; empty for nothing.
+    """Return a sentence with the samples that a view lacks; empty if there are none.
 
     >>> lacking_words("rna", ["s1", "s2"])
     "View 'rna' lacks 2 samples: 's1', 's2'."
@@ -140,7 +147,7 @@ def _check_unique(indices: Sequence[tuple[str, Any]]) -> None:
 
 
 def _refuse_unnamed(first_name: str, first: Any, name: str, index: Any) -> None:
-    advice = "views without an index cannot follow; give every view as a frame"
+    advice = "views without an index cannot be aligned; give every view as a frame"
     for here, there, owner in ((first, index, name), (index, first, first_name)):
         if len(missing := here.difference(there, sort=False)):
             raise InputError(f"view {owner!r} lacks {_some(missing)}, and {advice}")
@@ -150,7 +157,7 @@ def _refuse_unnamed(first_name: str, first: Any, name: str, index: Any) -> None:
 
 
 def _check_linked(indices: Sequence[tuple[str, Any]]) -> None:
-    """Names that meet in no other view are more likely written differently than new samples."""
+    """Refuse a view without common samples: its names are probably spelled differently."""
     for name, index in indices:
         others = [(other, there) for other, there in indices if other != name]
         if not any(index.isin(there).any() for _, there in others):

@@ -1,4 +1,4 @@
-"""Data frames of pandas and polars, told apart without importing either."""
+"""Recognition of pandas and polars frames without importing either package."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import Any
 
 
 def is_frame(value: Any) -> bool:
-    """Whether it is a pandas frame: one with an index that names its rows."""
+    """Return whether `value` is a pandas frame, whose index names its rows."""
     return hasattr(value, "iloc") and hasattr(value, "columns")
 
 
 def is_polars(value: Any) -> bool:
-    """Whether it is a polars frame: its rows have no names, only an order."""
+    """Return whether `value` is a polars frame, whose rows have no names."""
     return type(value).__module__.startswith("polars") and hasattr(value, "get_columns")
 
 
 def text_columns(view: Any) -> list[Any]:
-    """Names of the columns of a frame that are not numbers; none for anything else."""
+    """Return the names of the non-numeric columns of a frame; none for anything else."""
     if is_polars(view):
         kinds = view.schema.items()
         return [name for name, kind in kinds if not (kind.is_numeric() or str(kind) == "Boolean")]

@@ -1,4 +1,4 @@
-"""Memory of this machine, and of a matrix."""
+"""Memory size of this machine and of matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which samples each view holds: checks, and a summary in words."""
+"""Checks and a summary of the samples that each view holds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .views import MultiView
 
 
 def require_complete(views: MultiView, who: str) -> None:
-    """Refuse views that lack samples, naming the first, where they cannot be taken."""
+    """Refuse views that lack samples, naming the first; `who` is the method that needs all."""
     if views.present is None:
         return
     i, p = np.argwhere(~views.present)[0]
@@ -25,7 +25,7 @@ def require_complete(views: MultiView, who: str) -> None:
 
 
 def check_presence(views: MultiView, k: int) -> tuple[str, ...]:
-    """What is missing, in words; an InputError where k clusters cannot be found in what is left."""
+    """Return notes on missing samples; InputError where too few are left for k clusters."""
     if views.present is None:
         return ()
     common = common_rows(views.present)
@@ -40,39 +40,39 @@ def check_presence(views: MultiView, k: int) -> tuple[str, ...]:
         f"{views.names[p]} and {views.names[q]}"
         for p, q in np.argwhere(np.triu(common <= k, 1)).tolist()
     ]
-    told = f"Too few samples in common to be compared: {', '.join(apart)}."
-    return (presence_words(views.present, views.names), *([told] if apart else []))
+    note = f"Too few samples in common to be compared: {', '.join(apart)}."
+    return (presence_words(views.present, views.names), *([note] if apart else []))
 
 
 def presence_words(present: np.ndarray, names: Sequence[str]) -> str:
-    """How many samples rest on how little, in a sentence.
+    """Return a sentence with the number of samples that lack views.
 
     >>> print(presence_words(np.array([[True, True], [True, False]]), ["rna", "protein"]))
-    1 of 2 samples lack at least one view (missing: 1 of protein); 1 rest on one view only.
+    1 of 2 samples lack at least one view (missing: 1 of protein); 1 are in one view only.
     """
     support = present.sum(axis=1)
     gone = [f"{n} of {name}" for name, n in zip(names, (~present).sum(axis=0), strict=True) if n]
     lacking, alone = np.count_nonzero(support < len(names)), np.count_nonzero(support == 1)
     return (
         f"{lacking} of {len(present)} samples lack at least one view (missing: {', '.join(gone)}); "
-        f"{alone} rest on one view only."
+        f"{alone} are in one view only."
     )
 
 
 def _check_linked(common: np.ndarray, names: Sequence[str], k: int) -> None:
-    """Clusters of views that share next to no samples cannot be told to be the same."""
+    """Refuse groups of views that share at most k samples: clusters cannot be matched."""
     groups, group = connected_components(common > k, directed=False)
     if groups > 1:
         apart = (", ".join(np.asarray(names)[group == g]) for g in range(groups))
         raise InputError(
             f"no more than {k} samples are common to any two of these groups of views: "
-            f"{' / '.join(apart)}. With {k} clusters nothing tells which of them belong together: "
-            "cluster the groups on their own, or add samples that both have"
+            f"{' / '.join(apart)}. The clusters of one group cannot be matched with another's: "
+            "cluster each group separately, or add samples that both have"
         )
 
 
 def common_rows(present: np.ndarray) -> np.ndarray:
-    """How many samples each pair of views shares, (m, m); on the diagonal each view's own.
+    """Return the number of samples in both views of each pair, (m, m).
 
     >>> common_rows(np.array([[True, True], [True, False], [False, True]]))
     array([[2, 1],

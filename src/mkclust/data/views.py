@@ -1,4 +1,4 @@
-"""MultiView: several descriptions of the same samples, rows aligned, names kept."""
+"""The class MultiView: several tables or kernels of the same samples, aligned by row."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ class MultiView:
     names : sequence of str, optional
         View names; a dict's keys, or ``view1 ...`` when absent.
     kernels : bool
-        Whether each view is a kernel (similarity) matrix rather than a feature table.
+        Whether each view is a kernel (similarity) matrix and not a feature table.
     labels : (n,) array-like, optional
         Known classes. Never used for clustering, only for evaluation.
     index : (n,) array-like, optional
         Sample names; taken from the frames when they have an index.
     notes : sequence of str
-        What a file reader decided on the way here.
+        Decisions of a file reader.
     present : (n, m) booleans, optional
-        Which samples each view holds, where that is not seen from the views themselves.
+        Which samples each view holds, where the views themselves do not show it.
 
+    Notes
+    -----
     Frames are aligned by their index: the same samples in another order are reordered, and
-    samples of only some frames are kept (docs/missing.md): the first frame's come first. A row
-    that is NaN throughout is a sample the view lacks; of a kernel, a row and its column; in
-    sparse views only `present` says so. Every sample must be in some view. The attribute
-    `present` is None where nothing is missing.
+    samples of only some frames are kept (docs/missing.md), those of the first frame first. A row
+    of NaN only, or a row and column of a kernel, marks a sample that the view lacks. Samples
+    absent from sparse views are given by `present`. Every sample must be in some view. The
+    attribute `present` is None where no sample is missing.
 
-    Indexing takes rows of every view at once (for kernels, rows and columns), so scikit-learn's
-    model selection can split it; it cannot be iterated, since that would split the views.
+    Indexing selects rows of every view (for kernels, rows and columns), so that scikit-learn's
+    model selection can split the samples. Iteration is refused, since it would split the views.
 
     Examples
     --------
     >>> import numpy as np
     >>> from mkclust import MultiView
-    >>> views = MultiView({"shape": np.zeros((4, 2)), "colour": np.ones((4, 3))})
+    >>> views = MultiView({"shape": np.zeros((4, 2)), "color": np.ones((4, 3))})
     >>> views
-    MultiView(4 samples: shape 2, colour 3)
-    >>> views[[0, 2]]["colour"].shape
+    MultiView(4 samples: shape 2, color 3)
+    >>> views[[0, 2]]["color"].shape
     (2, 3)
     """
 
@@ -64,7 +66,7 @@ class MultiView:
         notes: Iterable[str] = (),
         present: Any = None,
     ) -> None:
-        if isinstance(views, MultiView):  # what is not given anew is inherited
+        if isinstance(views, MultiView):  # arguments that are not given are inherited
             present = views.present if present is None else present
             kernels = kernels or views.kernels
             labels = views.labels if labels is None else labels
@@ -112,7 +114,7 @@ class MultiView:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples and columns over all views: what scikit-learn asks of a table."""
+        """Number of samples, and of columns over all views, as scikit-learn expects."""
         return self.n_samples, sum(self.widths)
 
     def __len__(self) -> int:
@@ -131,7 +133,7 @@ class MultiView:
         return f"MultiView({count}{some}: {', '.join(parts)})"
 
     def __getitem__(self, key: Any) -> Any:
-        """One view by its name, or rows of all views by a slice, a mask or a list."""
+        """Return one view by name, or rows of all views by a slice, a mask or a list."""
         if isinstance(key, str):
             return self.views[self._position(key)]
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
@@ -172,7 +174,7 @@ class MultiView:
         )
 
     def own_rows(self, position: int) -> Any:
-        """One view with the samples it holds only: (n_p, f_p), or n_p x n_p of a kernel."""
+        """Return the rows that one view holds: (n_p, f_p), or (n_p, n_p) of a kernel."""
         view = self.views[position]
         if self.present is None or self.present[:, position].all():
             return view
@@ -180,9 +182,9 @@ class MultiView:
         return view[rows][:, rows] if self.kernels else view[rows]
 
     def select(self, names: Sequence[str]) -> MultiView:
-        """The same samples with only the named views, in the order given.
+        """Return the same samples with only the named views, in the given order.
 
-        An InputError where a sample is in none of them.
+        Raises InputError where a sample is in none of them.
         """
         return MultiView(
             [self[name] for name in names],
@@ -198,7 +200,7 @@ class MultiView:
 
 
 def split_columns(table: Any, columns: Any) -> MultiView:
-    """One table to views: `columns` maps each view's name to its columns, or each column to a view.
+    """Split a table into views; `columns` maps view names to columns, or lists a view per column.
 
     >>> import numpy as np
     >>> split_columns(np.zeros((3, 4)), ["a", "b", "b", "a"])
@@ -231,7 +233,7 @@ def split_columns(table: Any, columns: Any) -> MultiView:
 
 
 def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
-    """The views as a list, with the names they came with."""
+    """Return the views as a list, with their names."""
     if isinstance(views, MultiView):
         return list(views.views), list(views.names)
     if isinstance(views, Mapping) and not sp.issparse(views):  # dok is a dict until scipy 1.14
@@ -274,9 +276,10 @@ def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
 def _matrix(
     view: Any, name: str, kernel: bool, alone: bool, index: Any
 ) -> tuple[Any, np.ndarray | None]:
-    """One view as a 2-D ndarray or csr array, its dtype kept where numeric; and its absent rows.
+    """Return one view as a 2-D ndarray or csr array of its numeric dtype, and its absent rows.
 
-    Those are NaN throughout; everything else is finite. The only view there is lacks none.
+    Absent rows are NaN in all columns; all other values are finite. A single view has no absent
+    rows.
     """
     from sklearn.utils.validation import check_array  # imports pandas, which readers do not need
 
@@ -327,7 +330,7 @@ def check_finite(
     absent: np.ndarray,
     kernel: bool = False,
 ) -> None:
-    """Refuse NaN and infinity outside the absent rows, by sample and column."""
+    """Refuse NaN and infinity outside the absent rows, naming sample and column."""
     if sp.issparse(matrix):
         coo = matrix.tocoo()
         bad = ~np.isfinite(coo.data)
@@ -350,7 +353,7 @@ def check_finite(
 
 
 def _checked_presence(views: MultiView, seen: np.ndarray | None, given: Any) -> np.ndarray | None:
-    """Who is in which view (n, m), from the views and as given; None for everybody in all."""
+    """Return which samples each view holds (n, m), from the views and as given; None for all."""
     present = seen
     if given is not None:
         mask = np.asarray(given)

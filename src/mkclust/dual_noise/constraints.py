@@ -1,4 +1,4 @@
-"""Overlap to Constraints: what each pair of views demands of the dimensions, as look-ups."""
+"""Constraints on the dimensions from the overlaps of all pairs of views."""
 
 from __future__ import annotations
 
@@ -9,18 +9,28 @@ import numpy as np
 from ..agreement.chance import DEVIATIONS
 from ..agreement.overlap import Overlap
 
-SLACK = 1e-9  # relative; without it two identical kernels miss k by rounding and grow
-SHARE = 0.9  # of the saturated overlap beyond chance, when the published threshold is out of reach
-FAINT = 0.02  # of k-1 directions: significant at large n, yet too little to steer a clustering
+SLACK = 1e-9  # relative; without it two identical kernels miss the threshold k by rounding
+SHARE = 0.9  # of the largest overlap beyond chance, where the given threshold cannot be met
+FAINT = 0.02  # of k-1: an overlap below this is too small to matter, though significant at large n
 
 
 @dataclass(frozen=True)
 class Constraints:
     r"""The constraints $S_{pq}[d_p, d_q] \ge t$ as a table of integers.
 
-    ``needs[p, q, b]`` is the smallest d_p that satisfies the pair when d_q = b, and more than
-    ``upper[p]`` when none does. `lower` and `upper` (m,) bound every d_p. `threshold` is t.
-    `exempt` lists pairs without a constraint, `relaxed` says that t is not the one asked for.
+    Attributes
+    ----------
+    needs : (m, m, D + 1) int array
+        ``needs[p, q, b]`` is the smallest d_p that satisfies the pair when d_q = b. It is larger
+        than ``upper[p]`` where no d_p does.
+    lower, upper : (m,) int arrays
+        Bounds of every d_p.
+    threshold : float
+        t.
+    exempt : tuple of pairs of int
+        Pairs without a constraint.
+    relaxed : bool
+        Whether t is smaller than the threshold that was given.
     """
 
     needs: np.ndarray
@@ -35,19 +45,20 @@ class Constraints:
         return len(self.lower)
 
     def least(self, d: np.ndarray) -> np.ndarray:
-        """Smallest dimension of each view that is feasible against `d` in all the others: L(d)."""
+        """Return L(d) (m,): the least feasible dimension of each view, given `d` for the others."""
         return np.asarray(self.needs[:, np.arange(self.n_views), d].max(axis=1))
 
     def feasible(self, d: np.ndarray) -> bool:
+        """Return whether `d` (m,) meets every constraint."""
         return bool((self.least(d) <= d).all())
 
     def unrelated(self) -> list[int]:
-        """Views exempt from all their pairs: they agree with no other beyond chance."""
+        """Return the views that are exempt in all their pairs: no agreement beyond chance."""
         exempt = [pair for both in self.exempt for pair in both]
         return [p for p in range(self.n_views) if 0 < self.n_views - 1 == exempt.count(p)]
 
     def reordered(self, order: np.ndarray) -> Constraints:
-        """The same constraints with the views in another order."""
+        """Return the same constraints with the views in another order."""
         place = np.argsort(order)
         return Constraints(
             self.needs[np.ix_(order, order)],
@@ -59,12 +70,12 @@ class Constraints:
         )
 
     def tightened(self, lower: np.ndarray, upper: np.ndarray) -> Constraints:
-        """The same constraints inside a smaller box."""
+        """Return the same constraints with other bounds of the dimensions."""
         return Constraints(self.needs, lower, upper, self.threshold, self.exempt, self.relaxed)
 
 
 def overlap_constraints(overlap: Overlap, k: int, threshold: float) -> Constraints:
-    """Every pair at one threshold: O((sum of D)^2) time, O(m^2 D) integers kept."""
+    """Require every pair to reach one threshold: O((sum of D)^2) time, O(m^2 D) integers."""
     needs, lower = _empty(overlap, k)
     for p, q in overlap.pairs():
         below = overlap.table(p, q) < threshold * (1 - SLACK)
@@ -73,12 +84,12 @@ def overlap_constraints(overlap: Overlap, k: int, threshold: float) -> Constrain
 
 
 def relaxed_constraints(overlap: Overlap, k: int, threshold: float) -> Constraints:
-    r"""What can be asked when $S_{pq} \ge t$ cannot be met: agreement beyond chance.
+    r"""Require overlap beyond chance, where $S_{pq} \ge t$ cannot be met.
 
-    Per pair $f_{pq}[a,b] = S_{pq}[a,b] - ab/n$, the overlap two unrelated subspaces would not
-    show. Pairs whose f is nowhere beyond chance are exempted. All others share one threshold,
-    `SHARE` of the weakest pair's best f and never above t: the rest would take every direction
-    there is.
+    Per pair the overlap beyond chance is $f_{pq}[a,b] = S_{pq}[a,b] - ab/n$: its expectation is 0
+    for unrelated subspaces. Pairs whose f never exceeds chance are exempt. All others share one
+    threshold, `SHARE` of the weakest pair's largest f and at most t. With the whole of it instead
+    of `SHARE`, the weakest pair would need all its eigenvectors.
     """
     needs, lower = _empty(overlap, k)
     beyond = {pair: _beyond_chance(overlap, k, *pair) for pair in overlap.pairs()}
@@ -92,7 +103,7 @@ def relaxed_constraints(overlap: Overlap, k: int, threshold: float) -> Constrain
 
 
 def shortfall(overlap: Overlap, threshold: float) -> dict[tuple[int, int], float]:
-    """Pairs that miss the threshold with every direction known, and how far they get."""
+    """Return the pairs that miss the threshold with all known eigenvectors, and their overlap."""
     saturated = overlap.at(overlap.sizes)
     pairs = overlap.pairs()
     return {(p, q): s for p, q in pairs if (s := saturated[p, q]) < threshold * (1 - SLACK)}
@@ -106,14 +117,14 @@ def _empty(overlap: Overlap, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _enter(needs: np.ndarray, p: int, q: int, below: np.ndarray) -> None:
-    """`below` (D_p+1, D_q+1) is monotone, so counting it along an axis finds the corner."""
+    """Enter one pair: `below` (D_p+1, D_q+1) is monotone, so counts along an axis suffice."""
     for row, column, counts in ((p, q, below.sum(axis=0)), (q, p, below.sum(axis=1))):
         entry = needs[row, column, : len(counts)]
         np.maximum(entry, counts, out=entry)
 
 
 def _beyond_chance(overlap: Overlap, k: int, p: int, q: int) -> np.ndarray | None:
-    r"""Best overlap beyond chance within the first (a, b) directions; None if chance explains it.
+    r"""Return the largest overlap beyond chance up to (a, b); None if chance explains all of it.
 
     The squared overlap of two independent random subspaces of dimensions a and b has mean
     $ab/n$ and variance $2ab(n-a)(n-b) / (n^2(n-1)(n+2))$.
@@ -124,8 +135,8 @@ def _beyond_chance(overlap: Overlap, k: int, p: int, q: int) -> np.ndarray | Non
     table -= np.outer(a, b) / n
     spread = np.sqrt(2.0 * np.outer(a * (n - a), b * (n - b)) / (n**2 * (n - 1) * (n + 2)))
     needed = np.maximum(DEVIATIONS * spread, FAINT * max(k - 1, 1))
-    # Not at the shortest prefixes, where chance has heavier tails than a normal law; and where
-    # so few samples are left that even equal views could not be believed, nothing is said.
+    # Prefixes shorter than k are not tested: their chance overlap has heavier tails than a normal
+    # distribution. A pair of so few samples that even equal views would not pass is not exempt.
     tested = np.s_[min(k, len(a) - 1) :, min(k, len(b) - 1) :]
     possible = np.minimum.outer(a, b) - np.outer(a, b) / n
     if (possible > needed)[tested].any() and not (table > needed)[tested].any():

@@ -1,8 +1,9 @@
-r"""Overlap to Dimensions: how many directions of each view to keep.
+r"""Choose how many eigenvectors of each view to keep.
 
 $\min \sum_p d_p$ subject to $\|U_p^TU_q\|_F^2 \ge k$ for all p, q (Eq. 16 of the paper), where
-the objective stands for N-noise and the constraints for C-noise. Three solvers: the published
-program's search (`authors`), Algorithm 1 as printed (`paper`), and the proven optimum (`exact`).
+the objective stands for N-noise and the constraints for C-noise. There are three solvers: the
+search of the authors' program (`authors`), Algorithm 1 as printed (`paper`), and the proven
+optimum (`exact`).
 """
 
 from __future__ import annotations
@@ -35,11 +36,25 @@ class Round:
 @storable
 @dataclass(frozen=True)
 class Certificate:
-    """What is proven about the sum of dimensions, and over how much of the spectrum."""
+    """A proven lower bound on the sum of dimensions, and the scope of the proof.
+
+    Attributes
+    ----------
+    objective : int
+        Sum of the dimensions found.
+    lower_bound : int
+        No feasible sum within the scope is smaller.
+    eigenvectors : int
+        Number of leading eigenvectors per view that the proof covers.
+    whole_spectrum : bool
+        Whether the proof holds for any number of eigenvectors.
+    seconds : float
+        Time taken.
+    """
 
     objective: int
     lower_bound: int
-    directions: int
+    eigenvectors: int
     whole_spectrum: bool
     seconds: float
 
@@ -53,10 +68,12 @@ class Certificate:
 
     @property
     def scope(self) -> str:
-        return "the whole spectrum" if self.whole_spectrum else f"the first {self.directions}"
+        return "the whole spectrum" if self.whole_spectrum else f"the first {self.eigenvectors}"
 
     def __str__(self) -> str:
-        within = f"over {self.scope}" if self.whole_spectrum else f"within {self.scope} directions"
+        within = (
+            f"over {self.scope}" if self.whole_spectrum else f"within {self.scope} eigenvectors"
+        )
         if self.optimal:
             return f"proven optimal: no smaller sum of dimensions than {self.objective} {within}"
         above = 100 * self.gap / self.lower_bound
@@ -68,19 +85,19 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Dimensions:
-    """Directions kept per view (m,), with the proof and the way there."""
+    """Number of eigenvectors kept per view, `d` (m,), with its certificate and search history."""
 
     d: np.ndarray
     certificate: Certificate
     history: tuple[Round, ...]
 
 
-def authors(stairs: Constraints, k: int) -> tuple[np.ndarray, tuple[Round, ...]]:
-    r"""The published program's search: targets $\frac{M}{M+1/2}\hat d_p$, M = 1, 2, 4, ...
+def authors(constraints: Constraints, k: int) -> tuple[np.ndarray, tuple[Round, ...]]:
+    r"""Search as the authors' program does: targets $\frac{M}{M+1/2}\hat d_p$, M = 1, 2, 4, ...
 
-    Starts from the smallest common multiple of k at which every pair holds and never leaves
-    it. The target is the minimiser of $\frac14d^2 + \frac M2(d-\hat d)^2$, not of the printed
-    objective; the published numbers rest on it.
+    The search starts from the smallest common multiple of k at which every constraint holds, and
+    never exceeds it. The target minimizes $\frac14d^2 + \frac M2(d-\hat d)^2$, not the printed
+    objective; the published results were computed with it.
     """
 
     def target(d_hat: np.ndarray, penalty: float, least: np.ndarray) -> np.ndarray:
@@ -88,88 +105,100 @@ def authors(stairs: Constraints, k: int) -> tuple[np.ndarray, tuple[Round, ...]]
         left = np.floor(t)
         return np.where(left >= least, left + (t - left > 0.5), least).astype(int)
 
-    return _alternate(stairs, _common_start(stairs, k), 1.0, target)
+    return _alternate(constraints, _common_start(constraints, k), 1.0, target)
 
 
 def paper(
-    stairs: Constraints, k: int, penalty: float = PAPER_PENALTY
+    constraints: Constraints, k: int, penalty: float = PAPER_PENALTY
 ) -> tuple[np.ndarray, tuple[Round, ...]]:
-    r"""Algorithm 1 as printed: $d_p = \max(L_p, \mathrm{round}(\hat d_p - \frac1{2M}))$.
+    r"""Run Algorithm 1 as printed: $d_p = \max(L_p, \mathrm{round}(\hat d_p - \frac1{2M}))$.
 
-    Starts from every direction known, with M doubled each round. The result depends on the
-    first M and on how many directions are known.
+    It starts from all known eigenvectors; M doubles each round. The result depends on the first M
+    and on how many eigenvectors are known.
     """
 
     def target(d_hat: np.ndarray, penalty: float, least: np.ndarray) -> np.ndarray:
         unconstrained = np.ceil(d_hat - 1 / (2 * penalty) - 0.5)  # a tie goes to the smaller d
         return np.maximum(least, unconstrained).astype(int)
 
-    return _alternate(stairs, stairs.upper.copy(), penalty, target)
+    return _alternate(constraints, constraints.upper.copy(), penalty, target)
 
 
-def exact(stairs: Constraints, k: int, preference: np.ndarray | None = None) -> Bounded:
-    """The global optimum with its proof; ties go to the most even d, then to `preference`."""
-    return optimum(stairs, incumbent=authors(stairs, k)[0], preference=preference)
+def exact(constraints: Constraints, k: int, preference: np.ndarray | None = None) -> Bounded:
+    """Find the global optimum with its proof; ties go to the most even d, then to `preference`."""
+    return optimum(constraints, incumbent=authors(constraints, k)[0], preference=preference)
 
 
 def choose_dimensions(
-    stairs: Constraints,
+    constraints: Constraints,
     k: int,
     solver: str = "authors",
     horizon: int | None = None,
     preference: np.ndarray | None = None,
 ) -> Dimensions:
-    """Dimensions by one of the three solvers, with a certificate in every case.
+    """Choose the dimensions by one of the three solvers, with a certificate in every case.
 
-    `horizon` is the number of directions known in each view that has more of them, None when
-    every direction above rounding is known. `preference` (m,) breaks what ties remain for
-    `exact`: views with larger values get the larger dimension.
+    Parameters
+    ----------
+    constraints : Constraints
+    k : int
+        Number of clusters.
+    solver : "authors", "paper" or "exact"
+    horizon : int or None
+        Number of eigenvectors known of each view that has more. None where all eigenvectors above
+        rounding are known.
+    preference : (m,) array or None
+        Breaks remaining ties for `exact`: views with larger values get the larger dimension.
+
+    Returns
+    -------
+    Dimensions
     """
     step(f"dimensions by {solver}")
     began = perf_counter()
     history: tuple[Round, ...] = ()
     if solver == "exact":
-        found = exact(stairs, k, preference)
+        found = exact(constraints, k, preference)
         d, bound = found.d, found.lower_bound
     else:
-        d, history = {"authors": authors, "paper": paper}[solver](stairs, k)
-        bound = lower_bound(stairs, d)
+        d, history = {"authors": authors, "paper": paper}[solver](constraints, k)
+        bound = lower_bound(constraints, d)
     objective = int(d.sum())
     certificate = Certificate(
         objective=objective,
         lower_bound=bound,
-        directions=int(stairs.upper.max()) if horizon is None else horizon,
-        whole_spectrum=horizon is None or objective <= reach(stairs, horizon),
+        eigenvectors=int(constraints.upper.max()) if horizon is None else horizon,
+        whole_spectrum=horizon is None or objective <= reach(constraints, horizon),
         seconds=perf_counter() - began,
     )
     return Dimensions(d, certificate, history)
 
 
-def reach(stairs: Constraints, horizon: int) -> int:
-    """Cheapest sum of dimensions that uses a direction beyond the horizon in any view."""
-    return int(horizon + 1 + stairs.lower.sum() - stairs.lower.max())
+def reach(constraints: Constraints, horizon: int) -> int:
+    """Return the smallest sum of dimensions with an eigenvector beyond the horizon in any view."""
+    return int(horizon + 1 + constraints.lower.sum() - constraints.lower.max())
 
 
-def _common_start(stairs: Constraints, k: int) -> np.ndarray:
-    for c in range(1, int(stairs.upper.max()) // k + 2):
-        start = np.minimum(c * k, stairs.upper)
-        if stairs.feasible(start):
+def _common_start(constraints: Constraints, k: int) -> np.ndarray:
+    for c in range(1, int(constraints.upper.max()) // k + 2):
+        start = np.minimum(c * k, constraints.upper)
+        if constraints.feasible(start):
             return start
-    raise ValueError("no common start: these overlap_constraints cannot be met at all")
+    raise ValueError("no common start: these constraints cannot be met at all")
 
 
 def _alternate(
-    stairs: Constraints,
+    constraints: Constraints,
     start: np.ndarray,
     penalty: float,
     target: Callable[[np.ndarray, float, np.ndarray], np.ndarray],
 ) -> tuple[np.ndarray, tuple[Round, ...]]:
-    """d against d_hat and back, the penalty on their difference doubled until they agree."""
+    """Update d and d_hat in turn; double the penalty on their difference until they are equal."""
     d_hat = start
     history = []
     while True:
-        d = target(d_hat, penalty, stairs.least(d_hat))
-        d_hat = target(d, penalty, stairs.least(d))  # changes nothing where they agree already
+        d = target(d_hat, penalty, constraints.least(d_hat))
+        d_hat = target(d, penalty, constraints.least(d))  # a fixed point where they are equal
         history.append(Round(penalty, _ints(d), _ints(d_hat), int(d.sum())))
         if np.array_equal(d, d_hat):
             return d, tuple(history)

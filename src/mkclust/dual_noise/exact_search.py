@@ -1,9 +1,9 @@
-r"""The dimension model as a covering problem: its lower bound, and its proven optimum.
+r"""Exact search for the dimensions: a lower bound on their sum, and the proven optimum.
 
-With $z_{p,a} = [d_p \ge a]$, a pair of views says: if $d_p < a$ then $d_q \ge b$, which is
-$z_{p,a} + z_{q,b} \ge 1$, and only at the corners of its staircase. This is a vertex cover with a
-chain per view. Its linear relaxation is half-integral and the same as the paper's split into $d$
-and $\hat d$ with M = 0; it is solved as a minimum cut between their levels.
+With $z_{p,a} = [d_p \ge a]$, a constraint "if $d_p < a$ then $d_q \ge b$" is
+$z_{p,a} + z_{q,b} \ge 1$. It is needed only at the corners of the feasible region of a pair. This
+is a vertex cover problem with a chain per view. Its linear relaxation is half-integral and equals
+the paper's split into $d$ and $\hat d$ with M = 0. It is solved as a minimum cut.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from .constraints import Constraints
 
-ROUNDING = 1e-6  # what HiGHS calls feasible and optimal; every true value here is an integer
-TIME_LIMIT = 600.0  # seconds for one program; a certificate with a gap is the result beyond it
+ROUNDING = 1e-6  # tolerance of HiGHS for feasible and optimal; every exact value is an integer
+TIME_LIMIT = 600.0  # seconds for one integer program; beyond it the certificate has a gap
 
 
 @dataclass(frozen=True)
@@ -30,36 +30,36 @@ class Bounded:
     lower_bound: int
 
 
-def lower_bound(stairs: Constraints, d: np.ndarray) -> int:
-    """A bound on the sum of dimensions of any solution, given a feasible `d`."""
-    return _relaxed(_propagated(stairs, _descended(stairs, d)))[0]
+def lower_bound(constraints: Constraints, d: np.ndarray) -> int:
+    """Return a lower bound on the sum of dimensions of any solution, given a feasible `d`."""
+    return _relaxed(_propagated(constraints, _descended(constraints, d)))[0]
 
 
 def optimum(
-    stairs: Constraints, incumbent: np.ndarray, preference: np.ndarray | None = None
+    constraints: Constraints, incumbent: np.ndarray, preference: np.ndarray | None = None
 ) -> Bounded:
-    r"""The smallest $\sum d$; among ties the smallest $\sum d^2$, then the preferred views.
+    r"""Minimize $\sum d$; among ties $\sum d^2$, then prefer the views of larger `preference`.
 
-    The box of every $d_p$ is shrunk to what some optimal solution may use: first by the
-    constraints and the incumbent, then by the relaxation, whose levels that are the same in all
-    its solutions are the same in all integer ones. What is left is an integer program; each
-    criterion is one of its own with the earlier ones held at their value. Views are taken in the
-    order of their preference, so that the solver sees one program however they were given.
+    First the bounds of every $d_p$ are tightened: by the constraints and the incumbent, then by
+    the relaxation. A level that is the same in all solutions of the relaxation is the same in all
+    optimal integer solutions. The remaining integer program is solved once per criterion, with
+    the earlier criteria fixed at their optimal values. Views are sorted by preference, so that
+    the program does not depend on the order in which they were given.
     """
     if preference is None:
-        preference = np.zeros(stairs.n_views)
+        preference = np.zeros(constraints.n_views)
     order = np.argsort(-preference, kind="stable")
-    found = _ordered_optimum(stairs.reordered(order), incumbent[order])
+    found = _ordered_optimum(constraints.reordered(order), incumbent[order])
     d = np.empty_like(found.d)
     d[order] = found.d
     return Bounded(d, found.lower_bound)
 
 
-def _ordered_optimum(stairs: Constraints, incumbent: np.ndarray) -> Bounded:
-    incumbent = _descended(stairs, incumbent)
-    bound, box = _relaxed(_propagated(stairs, incumbent))
+def _ordered_optimum(constraints: Constraints, incumbent: np.ndarray) -> Bounded:
+    incumbent = _descended(constraints, incumbent)
+    bound, box = _relaxed(_propagated(constraints, incumbent))
     program = _Program(box)
-    # Fewest directions, then the most even, then in the views preferred most.
+    # The smallest sum, then the most even dimensions, then the preferred views.
     criteria = [np.ones(program.size), 2.0 * program.level - 1, 1.0 + program.view]
     incumbent, proven = program.solve(criteria[0], incumbent, ())
     bound = max(bound, proven)
@@ -71,11 +71,11 @@ def _ordered_optimum(stairs: Constraints, incumbent: np.ndarray) -> Bounded:
 
 
 def _relaxed(box: Constraints) -> tuple[int, Constraints]:
-    r"""The relaxation's value, rounded up, and the box left by what all its solutions share.
+    r"""Return the value of the relaxation, rounded up, and the bounds that it implies.
 
-    Minimum cut: a unit edge from the source to every level of d, one from every level of
-    $\hat d$ to the sink, unbreakable edges along chains and from corner to corner. A level that
-    is on the same side of every minimum cut is fixed in every optimal integer solution too.
+    Minimum cut: an edge of capacity 1 from the source to every level of d, one from every level
+    of $\hat d$ to the sink, edges of unlimited capacity along chains and from corner to corner. A
+    level on the same side of every minimum cut is fixed in every optimal integer solution too.
     """
     levels = _Levels(box)
     if levels.size == 0:
@@ -106,7 +106,7 @@ class _Levels:
         self.chain = np.flatnonzero(np.diff(self.view) == 0)  # positions followed by the next level
 
     def corners(self, both_ways: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Positions (i, j) of which at least one must be reached: p < q, or p != q."""
+        """Return positions (i, j) with $z_i + z_j \\ge 1$, for pairs p < q or for all p != q."""
         box, left, right = self.box, [self.chain[:0]], [self.chain[:0]]
         for p in range(box.n_views):
             a = np.arange(self.first[p], self.first[p + 1])
@@ -123,15 +123,15 @@ def _double_cover(levels: _Levels) -> sp.csr_array:
     n, chain = levels.size, levels.chain
     i, j = levels.corners(both_ways=True)
     every = np.arange(n)
-    unbreakable = np.full(len(i) + 2 * len(chain), 2 * n)
-    weight = np.concatenate([np.ones(n), unbreakable, np.ones(n)]).astype(np.int32)
+    unlimited = np.full(len(i) + 2 * len(chain), 2 * n)
+    weight = np.concatenate([np.ones(n), unlimited, np.ones(n)]).astype(np.int32)
     tail = np.concatenate([np.full(n, 2 * n), i, chain, n + chain + 1, n + every])
     head = np.concatenate([every, n + j, chain + 1, n + chain, np.full(n, 2 * n + 1)])
     return sp.csr_array((weight, _int32((tail, head))), shape=(2 * n + 2, 2 * n + 2))
 
 
 def _int32(places: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns as `maximum_flow` and `milp` of every scipy since 1.13 take them."""
+    """Convert row and column positions to int32, as scipy 1.13 and later accept them."""
     return places[0].astype(np.int32), places[1].astype(np.int32)
 
 
@@ -142,7 +142,7 @@ def _reachable(graph: sp.csr_array, start: int) -> np.ndarray:
 
 
 class _Program:
-    """The covering program inside a box: one binary per view and level."""
+    """The integer program within given bounds: one binary variable per view and level."""
 
     def __init__(self, box: Constraints) -> None:
         levels = _Levels(box)
@@ -153,12 +153,12 @@ class _Program:
         where = np.tile(rows, 2), np.concatenate([i, chain, j, chain + 1])
         A = sp.csr_array((values, _int32(where)), shape=(len(rows), self.size))
         # A corner: z_i + z_j >= 1. A chain: z_a >= z_{a+1}.
-        self.cover = LinearConstraint(A, lb=np.concatenate([ones, np.zeros(len(chain))]))
+        self.constraints = LinearConstraint(A, lb=np.concatenate([ones, np.zeros(len(chain))]))
 
     def solve(
         self, weights: np.ndarray, incumbent: np.ndarray, held: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, int]:
-        """Minimise the weights with the earlier criteria held; d, and a bound on its sum."""
+        """Minimize a criterion with the earlier ones fixed; return d and a bound on its sum."""
         if self.size == 0:
             return self.box.lower, int(self.box.lower.sum())
         now = (self.level <= incumbent[self.view]).astype(float)
@@ -167,7 +167,7 @@ class _Program:
             weights,
             integrality=np.ones(self.size),
             bounds=Bounds(0, 1),
-            constraints=[self.cover, *same],
+            constraints=[self.constraints, *same],
             options={"mip_rel_gap": 0.0, "time_limit": TIME_LIMIT},
         )
         proven = 0.0 if found.mip_dual_bound is None else found.mip_dual_bound
@@ -176,28 +176,28 @@ class _Program:
             return incumbent, bound
         reached = np.bincount(self.view, np.round(found.x), minlength=self.box.n_views)
         d = self.box.lower + reached.astype(int)
-        # Out of time, the solver may stop at something worse than what was known.
+        # At its time limit the solver may return a solution worse than the incumbent.
         no_worse = weights @ np.round(found.x) <= weights @ now + ROUNDING
         return (d if no_worse and self.box.feasible(d) else incumbent), bound
 
 
-def _descended(stairs: Constraints, d: np.ndarray) -> np.ndarray:
-    """Lower one view at a time, the one with most to give first, until none can be lowered."""
+def _descended(constraints: Constraints, d: np.ndarray) -> np.ndarray:
+    """Lower the view with the largest slack, repeatedly, until no dimension can be lowered."""
     d = d.copy()
     while True:
-        spare = d - stairs.least(d)
+        spare = d - constraints.least(d)
         best = int(spare.argmax())
         if spare[best] <= 0:
             return d
         d[best] -= spare[best]
 
 
-def _propagated(stairs: Constraints, incumbent: np.ndarray) -> Constraints:
-    """Shrink the box around every solution no worse than the incumbent, to a fixpoint."""
-    lower, upper = stairs.lower, stairs.upper
+def _propagated(constraints: Constraints, incumbent: np.ndarray) -> Constraints:
+    """Tighten the bounds of all solutions no worse than the incumbent, to a fixed point."""
+    lower, upper = constraints.lower, constraints.upper
     while True:
-        new_lower = np.maximum(lower, stairs.least(upper))
+        new_lower = np.maximum(lower, constraints.least(upper))
         new_upper = np.minimum(upper, incumbent.sum() - (new_lower.sum() - new_lower))
         if np.array_equal(new_lower, lower) and np.array_equal(new_upper, upper):
-            return stairs.tightened(lower, upper)
+            return constraints.tightened(lower, upper)
         lower, upper = new_lower, new_upper

@@ -11,9 +11,9 @@ from ..agreement.subspaces import SpectraInMemory
 from ..linalg.eigen import eigenpairs
 from ..progress import step
 
-DEPENDENT = 1e-8  # relative; what is shorter is rounding
+DEPENDENT = 1e-8  # relative; anything smaller is rounding
 ROUNDS = 500  # at most
-SETTLED = 1e-6  # share of the consensus that still turns in a round
+SETTLED = 1e-6  # share of the consensus that may change in the last round
 
 
 def completed_partition(
@@ -24,15 +24,22 @@ def completed_partition(
     $$\min_{H, B} \sum_p \|U_p - H[I_p] B_p\|_F^2 \quad \text{s.t.} \quad H^TH = I_k$$
 
     with $U_p$ (n_p, d_p) the kept eigenvectors of view p over the samples $I_p$ it holds, scaled by
-    $\sqrt{n_p/n}$ to what they would be if the others were like them. With all samples in all
-    views these are the k leading left singular vectors of $[U_1 \ldots U_m]$, as in `consensus`.
-    By alternating least squares: each $B_p$ from H, then each sample's row of H from the views
-    it is in, with a ridge: the share of all $U_p$ that H does not explain, which is the noise
-    against the unit columns of H. It keeps a row from going far where its views show little, and
-    changes nothing where all samples are in all views.
+    $\sqrt{n_p/n}$, the length they would have on $I_p$ if the other samples were similar. With all
+    samples in all views H holds the k leading left singular vectors of $[U_1 \ldots U_m]$, as in
+    `consensus`.
 
-    Returns H (n, r) and singular values (r,), descending; r is k unless the kept eigenvectors
-    span less. A round takes O(n k sum(d)) and a k x k solution per pattern of presence there is.
+    The problem is solved by alternating least squares: each $B_p$ from H, then each row of H from
+    the views that hold the sample. The ridge of the second step is the share of all $U_p$ that H
+    does not explain. It limits rows whose views contain little signal, and changes nothing where
+    all samples are in all views. A round takes O(n k sum(d)) and one k x k system per distinct
+    pattern of presence.
+
+    Returns
+    -------
+    H : (n, r) array
+        r is k, or less where the kept eigenvectors span less.
+    singular_values : (r,) array
+        Descending.
     """
     step("consensus from the views each sample is in")
     present = np.asarray(subspaces.present)
@@ -51,7 +58,7 @@ def completed_partition(
 
 
 def _zero_padded_start(U: Sequence[np.ndarray], present: np.ndarray, k: int) -> np.ndarray:
-    """Leading left singular vectors of all bases, rows longer the fewer views they are in."""
+    """Return the leading left singular vectors of all bases, rows scaled up for absent views."""
     views = present.sum(axis=1)
     weight = np.sqrt(len(U) / np.maximum(views, 1))
     A = np.hstack(U) * weight[:, None]
@@ -62,7 +69,7 @@ def _zero_padded_start(U: Sequence[np.ndarray], present: np.ndarray, k: int) -> 
 
 
 def _coefficients(U: Sequence[np.ndarray], H: np.ndarray, present: np.ndarray) -> list[np.ndarray]:
-    """$B_p$ (r, d_p): least squares of each view's eigenvectors on H over its own samples."""
+    """Return every $B_p$ (r, d_p): least squares of $U_p$ on H over the samples of the view."""
     over = [H[held] for held in present.T]
     return [
         scipy.linalg.lstsq(part.T @ part, H.T @ basis, cond=DEPENDENT, check_finite=False)[0]
@@ -71,7 +78,7 @@ def _coefficients(U: Sequence[np.ndarray], H: np.ndarray, present: np.ndarray) -
 
 
 def _strengths(B: Sequence[np.ndarray]) -> np.ndarray:
-    """$B_pB_p^T$ of every view: (m, r, r)."""
+    """Return $B_pB_p^T$ of every view: (m, r, r)."""
     return np.array([b @ b.T for b in B])
 
 
@@ -82,7 +89,7 @@ def _rows(
     patterns: np.ndarray,
     groups: Sequence[np.ndarray],
 ) -> np.ndarray:
-    """H (n, r), orthonormal, from the views of each sample: one system per pattern of presence."""
+    """Return H (n, r), orthonormal, by one linear system per distinct pattern of presence."""
     G = _strengths(B)
     target = sum(basis @ b.T for basis, b in zip(U, B, strict=True))
     explained = np.sum(H * target) / sum(np.sum(basis**2) for basis in U)

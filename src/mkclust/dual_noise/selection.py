@@ -152,9 +152,9 @@ def _worth_growing(found: Selection, limit: int) -> int | None:
     """Return how many eigenvectors extend the proof to the whole spectrum or the limit."""
     proof = found.dimensions.certificate
     wanted = min(
-        limit, proof.directions + proof.objective - reach(found.constraints, proof.directions)
+        limit, proof.eigenvectors + proof.objective - reach(found.constraints, proof.eigenvectors)
     )
-    return None if proof.whole_spectrum or wanted <= proof.directions else wanted
+    return None if proof.whole_spectrum or wanted <= proof.eigenvectors else wanted
 
 
 def _is_number(value: Any) -> bool:

@@ -24,10 +24,10 @@ DIRECT_UP_TO = 3000  # samples up to which LAPACK decomposes the whole kernel; L
 
 
 def verify_fit(model: Any, views: Any) -> Verification:
-    r"""Check every claim of a fitted model with eigenvectors that another solver computed.
+    r"""Check a fitted model against eigenvectors that were computed by another solver.
 
-    Kernels are built again and decomposed by LAPACK (n^3; beyond 3000 samples by Lanczos).
-    Checked are: $H^{*T}H^* = I$; every constraint; that no partition captures more of
+    Kernels are built again and decomposed by LAPACK (n^3), or by Lanczos beyond 3000 samples.
+    The checks are: $H^{*T}H^* = I$; every constraint; that no partition captures more of
     $\sum_p\|H^TU_p\|_F^2$ than H*; dimensions, bound and noise; the labels.
     """
     if model.approximation_ is not None:
@@ -40,9 +40,9 @@ def verify_fit(model: Any, views: Any) -> Verification:
         )
     kernels = KernelBank(data, model._recipe(data))
     proof = model.certificate_
-    size = max(int(model.dimensions_.max()) + 1, proof.directions)
+    size = max(int(model.dimensions_.max()) + 1, proof.eigenvectors)
     spectra = [_decomposed(kernel, size) for kernel in kernels]
-    found = overlap([spectrum.head(proof.directions) for spectrum in spectra])
+    found = overlap([spectrum.head(proof.eigenvectors) for spectrum in spectra])
     constraints = _constraints(model, found)
     kept = [s.vectors[:, :d] for s, d in zip(spectra, model.dimensions_, strict=True)]
     sigma = scipy.linalg.svdvals(np.hstack(kept))
@@ -77,9 +77,9 @@ def _decomposed(K: np.ndarray, size: int) -> Spectrum:
 
 def _constraints(model: Any, found: Overlap) -> Constraints:
     k = int(model.n_clusters)
-    asked = {"k": k, "k-1": k - 1}.get(str(model.threshold), model.threshold)
-    make = relaxed_constraints if shortfall(found, asked) else overlap_constraints
-    return make(found, k, float(asked))
+    given = {"k": k, "k-1": k - 1}.get(str(model.threshold), model.threshold)
+    make = relaxed_constraints if shortfall(found, given) else overlap_constraints
+    return make(found, k, float(given))
 
 
 def _gram_error(H: np.ndarray) -> float:
@@ -88,12 +88,12 @@ def _gram_error(H: np.ndarray) -> float:
 
 
 def _violation(constraints: Constraints, d: np.ndarray) -> float:
-    """By how many directions the worst view falls short of what the others need of it."""
+    """Return the largest number of dimensions that a view lacks to meet its constraints."""
     return float(np.maximum(constraints.least(d) - d, 0).max())
 
 
 def _loss(model: Any, kept: Sequence[np.ndarray], sigma: np.ndarray) -> float:
-    """Share of the best possible overlap with the kept subspaces that H* misses."""
+    """Return the share of the largest possible overlap with the kept subspaces that H* misses."""
     best = float(np.sum(sigma[: int(model.n_clusters)] ** 2))
     reached = sum(float(np.sum((model.embedding_.T @ U) ** 2)) for U in kept)
     return max(0.0, best - reached) / best
@@ -124,7 +124,7 @@ def _noise_error(model: Any, kept: Sequence[np.ndarray]) -> float:
 
 
 def _label_error(model: Any) -> float:
-    """Share of samples with another label than their nearest centre's."""
+    """Return the share of samples whose label is not that of the nearest center."""
     again = nearest_centers(model.embedding_, model.cluster_centers_)
     return float(np.mean(again != model.labels_))
 
@@ -136,7 +136,7 @@ def _cut_ties(model: Any, spectra: Sequence[Spectrum]) -> Iterator[str]:
             if gap < TIE:
                 yield (
                     f"eigenvalues {d} and {d + 1} of {name} differ by {gap:.0e} of the largest: "
-                    "which direction is kept is arbitrary"
+                    "which eigenvector is kept is arbitrary"
                 )
 
 
@@ -152,10 +152,12 @@ def _constraint_ties(model: Any, found: Overlap, constraints: Constraints) -> It
             if slack < TIE:
                 yield (
                     f"{names[p]} and {names[q]} meet the threshold at {d[0]} and {d[1]} "
-                    f"directions within {slack:.0e}"
+                    f"eigenvectors within {slack:.0e}"
                 )
 
 
 def _consensus_ties(sigma: np.ndarray, k: int) -> Iterator[str]:
     if k < len(sigma) and (sigma[k - 1] - sigma[k]) / sigma[0] < TIE:
-        yield f"singular values {k} and {k + 1} of the kept directions are equal: H* is not unique"
+        yield (
+            f"singular values {k} and {k + 1} of the kept eigenvectors are equal: H* is not unique"
+        )

@@ -64,6 +64,9 @@ class ViewInfluence:
         lines = [_describe_unrelated(self)] if self.unrelated else []
         scores = [left.ari for left in self.without]
         most, least = int(np.argmin(scores)), int(np.argmax(scores))
+        if scores[most] == 1:
+            lines.append("Leaving out any one view changes nothing.")
+            return " ".join(lines)
         if scores[most] == scores[least]:
             lines.append(
                 f"Leaving out any one view changes the labels equally (ARI {scores[most]:.3f})."

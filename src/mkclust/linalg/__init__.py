@@ -1,0 +1,11 @@
+"""Numerical linear algebra: eigenpairs, kernels centered and scaled, k-means, threads.
+
+- `spectrum`: `Spectrum`, the leading eigenpairs of a symmetric matrix.
+- `krylov`: a block Krylov space that can be enlarged.
+- `eigen`: eigenpairs by LAPACK and Lanczos.
+- `centering`: centering and normalization of kernels.
+- `scaling`: standardization of columns and distances between rows.
+- `kmeans`: k-means on the unit rows of an embedding.
+- `checks`: results of the verification of a fit.
+- `threads`: parallel work on the cores that the user allows.
+"""

@@ -69,7 +69,7 @@ def kmeans_clusters(
     found = len(np.unique(labels))
     if found < k:
         warn(
-            f"only {found} clusters found where {k} were asked for: the embedding has no more "
+            f"only {found} clusters found where {k} were requested: the embedding has no more "
             "distinct rows",
             DegenerateWarning,
         )

@@ -1,4 +1,4 @@
-"""Leading eigenpairs of a symmetric matrix from a block Krylov space that can grow."""
+"""Leading eigenpairs of a symmetric matrix from a block Krylov space that can be enlarged."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scipy.linalg import lapack
 
 from .eigen import eigenpairs
 
-WIDTH = 8  # columns per block: enough to use the cache, few enough to keep the polynomial degree
-WIDE, MANY = 16, 100  # the same where a space begins with so many pairs: degrees are high anyway
-FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space, as multiples, at which to test
-# Of the columns predicted: by one test, by two far from the end, by two near it. What was seen
-# before is slower than what comes: residuals fall faster and faster.
+WIDTH = 8  # columns per block: enough for the cache, and few for a high polynomial degree
+WIDE, MANY = 16, 100  # block width for at least this many pairs: their degree is high anyway
+FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space at which to test, as multiples
+# Share of the predicted columns to add before the next test: after one test, after two far from
+# convergence, after two near it. Below 1, because convergence is superlinear.
 FIRST, FAR, NEAR = 0.6, 0.66, 0.9
-AT_MOST = 0.4  # share of a space that is added to it before the next test
-MANY_ROWS = 4000  # beyond these columns cost more than tests, and less is added
-IN_SIGHT = 1e3  # tolerances: a residual no larger than this may be gone at the next test
+AT_MOST = 0.4  # share of the space that is added at most before the next test
+MANY_ROWS = 4000  # beyond this n columns cost more than tests, and fewer are added
+IN_SIGHT = 1e3  # in tolerances: a residual below this may have converged at the next test
 
 QR = {
     np.dtype(np.float64): (lapack.dgeqp3, lapack.dorgqr),
@@ -31,11 +31,18 @@ Ritz = tuple[np.ndarray, np.ndarray, np.ndarray]  # values, coefficients, residu
 
 @dataclass(frozen=True)
 class Precision:
-    """What rounding leaves of the numbers, relative to the largest eigenvalue.
+    """Tolerances of a floating point type, relative to the largest eigenvalue.
 
-    A pair has converged at a `residual`; eigenvalues as close as `same` count as one repeated
-    eigenvalue; a new column smaller than `dependent` must be made orthogonal once more, and one
-    that is `nothing` is left out.
+    Attributes
+    ----------
+    residual : float
+        A pair with a smaller residual has converged.
+    same : float
+        Eigenvalues closer than this count as one repeated eigenvalue.
+    dependent : float
+        A new column smaller than this is orthogonalized once more.
+    nothing : float
+        A new column smaller than this is dropped.
     """
 
     residual: float
@@ -53,14 +60,23 @@ PRECISION = {
 class KrylovSpace:
     r"""Orthonormal basis Q of $\mathrm{span}(X, KX, K^2X, \ldots)$ and the projection $T = Q^TKQ$.
 
-    X is a fixed random block of n x 8, so that equal input gives equal output; n x 16 where the
-    pairs first asked for (`size`) are many. Every block is orthogonalised twice against all
-    earlier ones; the whole coupling is kept, hence $\|Ky - \theta y\|$ of a Ritz pair is known
-    without touching n. Asking for more pairs later goes on from the same space. n^2 per column in
-    products, n x (size of the space) memory, a space of about three times the pairs asked for.
+    X is a fixed random block of n x 8, so that equal input gives equal output; n x 16 where `size`
+    pairs are many. Every block is orthogonalized twice against all earlier ones. All of T is
+    kept, hence $\|Ky - \theta y\|$ of a Ritz pair is known in time without n. A later request for
+    more pairs enlarges the same space. The cost is n^2 per column in products and n x (size of the
+    space) memory, with a space of about three times the number of pairs.
 
-    In single precision products and basis take half the memory and a third of the time, and
-    T is still kept in double: eigenvalues come to some 1e-7 of the largest, subspaces to 1e-5.
+    In single precision products and basis take half the memory and a third of the time. T is kept
+    in double. Eigenvalues are then accurate to about 1e-7 of the largest, subspaces to 1e-5.
+
+    Parameters
+    ----------
+    n : int
+        Order of the matrix.
+    dtype : dtype
+        float64 or float32, of the matrix and the basis.
+    size : int
+        Number of pairs that will be requested first.
     """
 
     def __init__(self, n: int, dtype: Any = np.float64, size: int = 1) -> None:
@@ -69,24 +85,33 @@ class KrylovSpace:
         self._basis = np.empty((n, 0), dtype=dtype, order="F")
         self._projection = np.empty((0, 0))
         self._expanded = 0  # columns of the basis that K has been applied to
-        self._known = 0  # columns of the basis in all: the rest is pending
-        self._fresh = 0  # how many of the pending columns, the last ones, are random
-        self._restarted = 0  # leading columns kept by `shrink`: what follows couples with them all
-        self._exhausted = False  # whether K takes random columns to nothing: Q holds all it has
-        self._largest: float | None = None  # eigenvalue
-        # The pairs found last: of which sizes of space and request, whether in double, and they.
+        self._known = 0  # all columns of the basis: the others are pending
+        self._fresh = 0  # number of pending columns, the last ones, that are random
+        self._restarted = 0  # leading columns kept by `shrink`: coupled with the next block
+        self._exhausted = False  # whether K maps random columns to 0: Q spans its range
+        self._largest: float | None = None  # largest eigenvalue
+        # The last pairs: (size of the space, number requested), whether in double, and the pairs.
         self._latest: tuple[tuple[int, int], bool, Ritz] | None = None
-        self._room = 5 * size + 48 * WIDTH  # columns to begin with: untouched memory costs none
+        self._room = 5 * size + 48 * WIDTH  # initial columns: unused pages cost no memory
         self._add_random(WIDE if size >= MANY else WIDTH)
 
     def pairs(
         self, K: np.ndarray, size: int, fewer: bool = False
     ) -> tuple[np.ndarray, np.ndarray] | None:
-        """The `size` leading eigenvalues (descending) and vectors, or None if out of reach.
+        """Compute the `size` leading eigenvalues (descending) and eigenvectors.
 
-        Out of reach means that the space would have to fill half of all directions; a direct
-        solver is then cheaper. With `fewer` those of a low rank, and some that are rounding, will
-        do in place of `size`.
+        Parameters
+        ----------
+        K : (n, n) symmetric array
+        size : int
+        fewer : bool
+            Whether fewer pairs may be returned where the rank of K is lower. Some of them may
+            then be rounding.
+
+        Returns
+        -------
+        values (size,) and vectors (n, size), or None
+            None where the space would need more than n / 2 columns: a direct solver is cheaper.
         """
         # A space of no more than `size` columns leaves residuals as large as the eigenvalues.
         check, tests = self._promising(size), [(size, 1 / self._precision.residual)]
@@ -99,8 +124,8 @@ class KrylovSpace:
                     return values[:there], self._combined(Y[:, :there])
                 self._add_random(size - there)
             elif self._expanded >= check:
-                # The smallest pair is the last to converge, and cheap to test by itself: done
-                # where the end is not in sight.
+                # The smallest pair converges last and is cheap to test alone: far from
+                # convergence only this pair is tested.
                 near = len(tests) > 2 or tests[-1][1] < IN_SIGHT
                 missed = self._in_tolerances(self._ritz(size, size if near else 1)[2].max())
                 if missed <= 1:
@@ -116,18 +141,19 @@ class KrylovSpace:
         return None
 
     def prepare(self, K: np.ndarray, size: int) -> None:
-        """Columns enough for rough directions, which `pairs` will need as well."""
+        """Enlarge the space until `rough` vectors can be taken; `pairs` needs it as well."""
         while not self.ready(size):
             self._expand(K)
 
     def ready(self, size: int) -> bool:
+        """Return whether the space is large enough for `size` rough vectors."""
         enough = min(self._promising(size), self._basis.shape[0] // 2)
         return self._exhausted or self._expanded >= enough
 
     def rough(self, size: int) -> np.ndarray:
-        """The `size` leading Ritz vectors of a space that may be too small, in float32.
+        """Return the `size` leading Ritz vectors in float32, converged or not.
 
-        Fewer where the matrix has no more directions above rounding.
+        There are fewer where the matrix has fewer eigenvalues above rounding.
         """
         size = min(size, self._expanded)
         values, Y, _ = self._ritz(size, size, rough=True)
@@ -137,7 +163,7 @@ class KrylovSpace:
     def shrink(self, size: int) -> None:
         """Keep the `size` leading Ritz vectors and the pending columns (a thick restart).
 
-        What has converged stays, growth goes on from it, and the space takes less memory.
+        Converged pairs are kept, the space can be enlarged later, and it takes less memory.
         """
         s, known = self._expanded, self._known
         if self._exhausted or size >= s:
@@ -153,12 +179,12 @@ class KrylovSpace:
         self._known = basis.shape[1]
 
     def _combined(self, Y: np.ndarray) -> np.ndarray:
-        """Columns of the basis with coefficients Y, which are kept in double."""
+        """Return linear combinations of the basis with coefficients Y, which are in double."""
         basis = self._basis[:, : self._expanded]
         return np.asarray((Y.T.astype(basis.dtype, copy=False) @ basis.T).T)  # column by column
 
     def _promising(self, size: int) -> int:
-        """Columns from which on a test for `size` pairs may succeed."""
+        """Return the smallest space for which a test of `size` pairs may succeed."""
         return int(FIRST_CHECK * size) + 4 * WIDTH
 
     def _in_tolerances(self, residual: float) -> float:
@@ -167,10 +193,10 @@ class KrylovSpace:
         return float(residual / max(self._precision.residual * self._largest, TINY))
 
     def _next_check(self, tests: list[tuple[int, float]]) -> int:
-        """Size of the space at which to test again.
+        """Return the size of the space at which to test again.
 
-        Every column takes about the same factor off a residual, so two tests predict the third.
-        A test costs about as much as an expansion: neither should be in vain.
+        Every column reduces the residual by about the same factor, so two tests predict the
+        third. A test costs about as much as an expansion, so both should be few.
         """
         (size, before), (_, missed) = tests[-2:]
         if not 1 < missed < before or size >= self._expanded:
@@ -182,10 +208,10 @@ class KrylovSpace:
         return self._expanded + int(min(columns, at_most * self._expanded))
 
     def _ritz(self, size: int, last: int, rough: bool = False) -> Ritz:
-        """Of the `size` leading Ritz pairs, the `last` ones: values, coefficients, residuals.
+        """Return values, coefficients and residuals of the `last` of the `size` leading Ritz pairs.
 
-        Rough ones are found in the precision of the basis. They also serve as a test of the last
-        few, since nothing is returned before all are found in double.
+        Rough ones are computed in the precision of the basis. They also serve to test the last
+        few pairs; `pairs` returns only pairs that were computed in double.
         """
         s, all_ = self._expanded, self._known
         if self._latest is not None and self._latest[0] == (s, size):
@@ -204,10 +230,10 @@ class KrylovSpace:
         return values, Y, residuals
 
     def _suspicious(self, values: np.ndarray) -> bool:
-        """Whether a repeated eigenvalue shows as often as the space can hold it.
+        """Return whether an eigenvalue repeats as often as the space can represent it.
 
-        A Krylov space holds at most as many copies as it had random columns. If one shows
-        that often there may be more, and further random columns are needed to find them.
+        A Krylov space contains at most as many copies as it had random columns. An eigenvalue
+        that repeats that often may have more copies, which need further random columns.
         """
         apart = self._precision.same * values[0]
         positive = values[values > apart]
@@ -216,16 +242,16 @@ class KrylovSpace:
         return bool(repeats.max(initial=0) >= self._starts)
 
     def _expand(self, K: np.ndarray) -> None:
-        """Apply K to the pending columns; what is new in the result becomes pending."""
+        """Apply K to the pending columns; the orthogonal remainder becomes pending."""
         pending = slice(self._expanded, self._known)
         Q = self._basis[:, : self._known]
-        W = (Q[:, pending].T @ K).T  # K is symmetric; this way round BLAS is a third faster
+        W = (Q[:, pending].T @ K).T  # K is symmetric; in this order BLAS is a third faster
         self._exhausted = self._none_left(W)
         C = np.zeros((self._known, W.shape[1]))
-        # All but rounding lies in the last two blocks; the second pass takes off the rest.
+        # All but rounding lies in the last two blocks; the second pass removes the rest.
         recent = self._expanded - 2 * W.shape[1]
         for start in (recent if recent > self._restarted else 0, 0):
-            part = W.T @ Q[:, start:]  # again the quicker way round
+            part = W.T @ Q[:, start:]  # again the faster order
             W -= (part @ Q[:, start:].T).T
             C[start:] += part.T
         T = self._projection
@@ -241,16 +267,16 @@ class KrylovSpace:
         coupling[:, order] = R[:rank]
         Y = Y[:, :rank]
         if rank and sizes[rank - 1] < self._precision.dependent:
-            # What is left of a small remainder is mostly the rounding of what was taken off it.
+            # A small remainder consists mostly of rounding errors of the subtraction.
             Y, R = np.linalg.qr(Y - Q @ (Q.T @ Y))
             coupling = R @ coupling
         self._extend(Y, coupling, W.shape[1] - rank)
 
     def _none_left(self, W: np.ndarray) -> bool:
-        """Whether the images W of the pending columns say that Q holds all that K has.
+        """Return whether the images W of the pending columns show that Q spans the range of K.
 
-        The random ones are orthogonal to Q, and a random vector that K takes to rounding is one
-        that K has no direction in common with.
+        The random columns are orthogonal to Q. If K maps them to rounding, its range has no
+        component outside Q.
         """
         if not 0 < self._fresh <= self._expanded:
             return False
@@ -259,7 +285,7 @@ class KrylovSpace:
         return bool(images.max() <= self._precision.residual * largest)
 
     def _add_random(self, count: int) -> None:
-        """Append random columns, orthogonal to all others, or as many as there is room for."""
+        """Append random columns orthogonal to all others, at most up to n columns."""
         self._extend(np.empty((self._basis.shape[0], 0)), np.empty((0, 0)), count)
 
     def _extend(self, Y: np.ndarray, coupling: np.ndarray, fresh: int) -> None:
@@ -294,8 +320,11 @@ class KrylovSpace:
 
 
 def _pivoted_qr(W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """W[:, order] = YR, written over W. For so few columns `scipy.linalg.qr` takes twice as long,
-    to ask LAPACK for the best size of its work space."""
+    """Factor W[:, order] = YR in place.
+
+    For so few columns `scipy.linalg.qr` takes twice as long, because it queries LAPACK for the
+    size of the work space.
+    """
     geqp3, orgqr = QR[W.dtype]
     factors, order, reflectors, _, _ = geqp3(W, overwrite_a=True)
     R = factors[: W.shape[1]] * _upper(W.shape[1])
@@ -305,5 +334,5 @@ def _pivoted_qr(W: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @cache
 def _upper(size: int) -> np.ndarray:
-    """Ones on and above the diagonal; to make them costs more than to use them."""
+    """Return a mask of the upper triangle; cached, as building it takes longer than its use."""
     return np.tri(size).T

@@ -1,4 +1,4 @@
-"""Columns made comparable, and the distances between rows; dense and sparse alike."""
+"""Standardization of columns and distances between rows, of dense and sparse matrices."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 
 BLOCK = 1 << 17  # entries: a megabyte at a time
-PANEL = 256  # rows: enough for a product at full speed, few enough to be mirrored from the cache
+PANEL = 256  # rows: enough for a product at full speed, and few enough to stay in the cache
 
 
 @dataclass(frozen=True)
 class Columns:
-    """What makes the columns of one view comparable, for rows that come later too.
+    """The standardization of the columns of one view, for other rows of the same columns.
 
-    A row is divided by `peak`, less `mean` (None of a sparse view), over `deviation`, and 0 where
-    `constant`: four arrays (f,).
+    A row x becomes (x / `peak` - `mean`) / `deviation`, and 0 in constant columns.
+
+    Attributes
+    ----------
+    peak, deviation : (f,) arrays
+    mean : (f,) array or None
+        None for a sparse view, which is not centered.
+    constant : (f,) bool array
     """
 
     peak: np.ndarray
@@ -29,7 +35,7 @@ class Columns:
     constant: np.ndarray
 
     def __call__(self, rows: Any) -> Any:
-        """Other rows of the same columns, dense or sparse, on the same scale."""
+        """Standardize other rows of the same columns, dense or sparse."""
         if self.mean is None and sp.issparse(rows):
             return _scaled(_divided(rows, self.peak), self.inverse)
         X = (rows.toarray() if sp.issparse(rows) else np.asarray(rows)) / self.peak
@@ -46,10 +52,10 @@ class Columns:
 
 
 def standardized(view: Any) -> Any:
-    """Each column with unit variance; constant columns are 0; dense columns also centred.
+    """Scale each column to unit variance; center dense columns; set constant columns to 0.
 
-    A sparse view stays sparse: its columns are scaled, not shifted, which no distance notices.
-    Columns are divided by their largest entry first, so that 1e-300 and 1e300 both work.
+    A sparse view stays sparse: its columns are scaled and not shifted, which leaves distances
+    unchanged. Columns are first divided by their largest entry, against overflow and underflow.
 
     >>> standardized(np.array([[1.0, 7.0], [3.0, 7.0]]))
     array([[-1.,  0.],
@@ -59,7 +65,7 @@ def standardized(view: Any) -> Any:
 
 
 def standardizing(view: Any) -> tuple[Any, Columns]:
-    """The standardized view, and what does the same to other rows.
+    """Return the standardized view, and the standardization for other rows.
 
     >>> X, columns = standardizing(np.array([[1.0], [3.0]]))
     >>> columns(np.array([[4.0]]))
@@ -84,7 +90,7 @@ def standardizing(view: Any) -> tuple[Any, Columns]:
 
 
 def varies(X: Any, tolerance: float = 1e-14) -> np.ndarray:
-    """Which columns take more than one value, beyond a tolerance."""
+    """Return which columns take more than one value, beyond a tolerance."""
     top, bottom = X.max(axis=0), X.min(axis=0)
     if sp.issparse(X):
         top, bottom = top.toarray().ravel(), bottom.toarray().ravel()
@@ -92,26 +98,26 @@ def varies(X: Any, tolerance: float = 1e-14) -> np.ndarray:
 
 
 def rescaled(X: Any) -> Any:
-    """X divided by its largest entry where products would overflow, or look like nothing."""
+    """Divide X by its largest entry where products would overflow or underflow."""
     unit = unit_of(X)
     return X if unit == 1 else in_units(X, unit)
 
 
 def in_units(X: Any, unit: float) -> Any:
-    """X / unit, also where 1 / unit is infinite: a sparse matrix would be multiplied by that."""
+    """Return X / unit without computing 1 / unit, which may be infinite."""
     return _divided(X, np.full(X.shape[1], unit)) if sp.issparse(X) else X / unit
 
 
 def unit_of(X: Any) -> float:
-    """What `rescaled` divides by: 1, or the largest entry where that is out of bounds."""
+    """Return the divisor of `rescaled`: 1, or the largest entry where that is out of bounds."""
     peak = float(abs(X).max())
     return 1.0 if peak == 0 or 1e-6 < peak < 1e50 else peak
 
 
 def mean_squared_distance(X: Any) -> float:
-    r"""Mean of $D^2$ over all n^2 pairs of rows, without the pairs: O(n f).
+    r"""Return the mean of $D^2$ over all n^2 pairs of rows in O(n f).
 
-    Raises InputError when it is zero, as nothing can be clustered then.
+    Raises InputError when it is zero: all samples are equal.
     """
     n = X.shape[0]
     total = np.asarray(X.sum(axis=0)).ravel()
@@ -124,19 +130,19 @@ def mean_squared_distance(X: Any) -> float:
 def squared_distances(
     X: Any, factor: float = 1.0, transform: Callable[[np.ndarray], Any] | None = None
 ) -> np.ndarray:
-    r"""$c\,D^2_{ij} = c\,(|x_i|^2 + |x_j|^2 - 2x_i^Tx_j)$, n x n: one product, one pass in place.
+    r"""Compute $c\,D^2_{ij} = c\,(|x_i|^2 + |x_j|^2 - 2x_i^Tx_j)$, (n, n), in place.
 
-    `transform` is applied to blocks of rows while they are in the cache, and writes to them.
+    `transform` is applied in place to blocks of rows while they are in the cache.
 
     >>> squared_distances(np.array([[0.0], [3.0]]), factor=-1.0)
     array([[ 0., -9.],
            [-9.,  0.]])
     """
     norms = squared_norms(X)
-    nearest = np.maximum if factor > 0 else np.minimum  # no pair is nearer than itself
+    nearest = np.maximum if factor > 0 else np.minimum  # no squared distance is below 0
 
     def finish(block: np.ndarray, itself: np.ndarray) -> None:
-        nearest(block, np.zeros_like(block), out=block)  # numpy takes four times as long for 0.0
+        nearest(block, np.zeros_like(block), out=block)  # numpy is four times slower with 0.0
         block[np.arange(len(block)), itself] = 0.0
         if transform is not None:
             transform(block)
@@ -151,7 +157,7 @@ def squared_distances(
         block *= -2 * factor
         block += factor * (norms[rows, None] + norms)
         finish(block, np.arange(len(norms))[rows])
-    squared += squared.T.copy()  # a sparse product does not promise symmetric rounding
+    squared += squared.T.copy()  # the rounding of a sparse product need not be symmetric
     squared /= 2
     return squared
 
@@ -159,8 +165,11 @@ def squared_distances(
 def _symmetric_product(
     left: np.ndarray, right: np.ndarray, finish: Callable[[np.ndarray, np.ndarray], Any]
 ) -> np.ndarray:
-    """left @ right.T (n x n), known to be symmetric: what is above the diagonal is computed, each
-    block of rows finished while it is in the cache, and mirrored."""
+    """Return left @ right.T (n, n), which is known to be symmetric.
+
+    Only the upper triangle is computed. `finish` is applied to each block of rows while it is in
+    the cache, then the block is mirrored.
+    """
     n = len(left)
     product, below = np.empty((n, n), left.dtype), np.tri(PANEL, k=-1, dtype=bool)
     for start in range(0, n, PANEL):
@@ -176,7 +185,7 @@ def _symmetric_product(
 
 
 def cross_distances(X: Any, Y: Any) -> np.ndarray:
-    r"""$D^2_{ij} = |x_i|^2 + |y_j|^2 - 2x_i^Ty_j$ of other rows X (b, f) to Y (n, f): (b, n)."""
+    r"""Compute $D^2_{ij} = |x_i|^2 + |y_j|^2 - 2x_i^Ty_j$ (b, n) of X (b, f) and Y (n, f)."""
     squared = X @ Y.T
     squared = squared.toarray() if sp.issparse(squared) else np.asarray(squared)
     squared *= -2.0
@@ -185,18 +194,18 @@ def cross_distances(X: Any, Y: Any) -> np.ndarray:
 
 
 def squared_norms(X: Any) -> np.ndarray:
-    """$|x_i|^2$ of every row: (n,)."""
+    """Return $|x_i|^2$ of every row: (n,)."""
     return np.asarray(X.power(2).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
 
 
 def row_blocks(K: np.ndarray) -> Iterator[slice]:
-    """Rows of a matrix, a few at a time, so that a chain of elementwise steps stays in cache."""
+    """Cut the rows into blocks small enough for a chain of elementwise steps in the cache."""
     height = max(1, BLOCK // max(1, K.shape[1]))
     return (slice(start, start + height) for start in range(0, len(K), height))
 
 
 def _sparse_variance(X: sp.csr_array) -> np.ndarray:
-    """Two passes over the stored entries; the others are zeros, each the mean away from it."""
+    """Return the variance of each column in two passes; entries that are not stored are 0."""
     n, width = X.shape
     X.sum_duplicates()
     mean = X.mean(axis=0)
@@ -206,7 +215,7 @@ def _sparse_variance(X: sp.csr_array) -> np.ndarray:
 
 
 def _divided(X: Any, divisors: np.ndarray) -> sp.csr_array:
-    """The columns of a sparse X over their divisors, which may be too small to be inverted."""
+    """Divide the columns of a sparse X by divisors whose inverse may overflow."""
     X = sp.csr_array(X)
     return sp.csr_array((X.data / divisors[X.indices], X.indices, X.indptr), shape=X.shape)
 

@@ -15,21 +15,26 @@ from scipy.linalg.blas import dtrsm
 from .eigen import eigenpairs, leading_eigenpairs
 from .krylov import KrylovSpace
 
-RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue; below it a direction is rounding
+RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue; smaller ones are rounding
 RANK_TOLERANCE_SINGLE = 1e-5  # the same for kernels in single precision
 Pairs = tuple[np.ndarray, np.ndarray]
 Memory = Callable[[np.ndarray, int, Callable[[], Pairs]], Pairs]
 _memory: ContextVar[Memory | None] = ContextVar("memory", default=None)
 DENSE_UP_TO = 500  # below this n one full LAPACK decomposition is cheaper (benchmarks/RESULTS.md)
-SUBSET_UP_TO = 1500  # below this n a twentieth of the directions is worth LAPACK, then a tenth
+SUBSET_UP_TO = 1500  # up to this n LAPACK is faster for n / 20 eigenvectors, beyond for n / 10
 
 
 @dataclass(frozen=True)
 class Spectrum:
     """Leading eigenpairs of one kernel, eigenvalues descending.
 
-    `vectors` is n x D with orthonormal columns, `values` has length D. `complete` says that no
-    further direction lies above rounding, so D is the numerical rank.
+    Attributes
+    ----------
+    vectors : (n, D) array
+        Orthonormal columns.
+    values : (D,) array
+    complete : bool
+        Whether all further eigenvalues are rounding, so that D is the numerical rank.
     """
 
     vectors: np.ndarray
@@ -38,27 +43,28 @@ class Spectrum:
 
     @property
     def size(self) -> int:
+        """Number of eigenpairs D."""
         return len(self.values)
 
     def padded(self, rows: np.ndarray) -> Spectrum:
-        """The same over more samples: zero wherever the mask `rows` (n,) is False."""
+        """Extend to more samples: rows are zero where the mask `rows` (n,) is False."""
         vectors = np.zeros((len(rows), self.size), dtype=self.vectors.dtype, order="F")
         vectors[rows] = self.vectors
         return Spectrum(vectors, self.values, self.complete)
 
     def head(self, size: int) -> Spectrum:
-        """The first `size` directions, as views of the same memory."""
+        """Return the first `size` eigenpairs, sharing memory."""
         if size >= self.size:
             return self
         return Spectrum(self.vectors[:, :size], self.values[:size], complete=False)
 
 
 def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> Spectrum:
-    r"""The `size` leading eigenpairs of a symmetric matrix, those below rounding left out.
+    r"""Compute the `size` leading eigenpairs of a symmetric matrix, without those below rounding.
 
-    A small matrix, or a large share of the directions, goes to LAPACK (n^3; of a small one
-    everything above rounding is kept); the rest to a Krylov space (about 3 n^2 x size), which
-    may be one that an earlier call began.
+    LAPACK (n^3) is used for a small matrix or a large share of the eigenvectors; of a small
+    matrix all pairs above rounding are kept. Otherwise a Krylov space is used (about
+    3 n^2 x size), which may be the `space` of an earlier call.
 
     >>> found = leading(np.diag([3.0, 0.0, 2.0]), 3)
     >>> found.values, found.complete
@@ -80,13 +86,13 @@ def leading(kernel: np.ndarray, size: int, space: KrylovSpace | None = None) -> 
 
 
 def leading_of_operator(A: Any, size: int) -> Spectrum:
-    """Compute the same of a sparse matrix or operator, as `leading_eigenpairs` takes it."""
+    """Compute the leading eigenpairs of a sparse matrix or operator by `leading_eigenpairs`."""
     values, vectors = leading_eigenpairs(A, size)
     return _above_rounding(values, vectors, size >= A.shape[0], tolerance=RANK_TOLERANCE)
 
 
 def top_eigenpairs(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k algebraically largest eigenvalues, descending, and their vectors (n x k).
+    """Compute the k algebraically largest eigenvalues, descending, and eigenvectors (n, k).
 
     Signs are fixed (largest entry positive), so that equal input gives equal output.
     """
@@ -96,9 +102,10 @@ def top_eigenpairs(matrix: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 @contextmanager
 def remembered_by(memory: Memory) -> Iterator[None]:
-    """Inside the block `top_eigenpairs` goes through ``memory(matrix, k, compute)``.
+    """Make `top_eigenpairs` call ``memory(matrix, k, compute)`` inside the block.
 
-    For many fits on the same kernels: a memory may know the answer, and else calls `compute`.
+    This caches results of many fits to the same kernels: the memory returns a stored result or
+    that of `compute`.
     """
     token = _memory.set(memory)
     try:
@@ -113,7 +120,7 @@ def _top(matrix: np.ndarray, k: int) -> Pairs:
 
 
 def extreme_pairs(matrix: np.ndarray, k: int) -> Pairs:
-    """The k algebraically largest eigenvalues, descending, and vectors (n, k) of either sign."""
+    """Compute the k algebraically largest eigenvalues, descending, and vectors of any sign."""
     n = len(matrix)
     pairs = None if direct_is_quicker(n, k) else KrylovSpace(n, size=k).pairs(matrix, k)
     if pairs is None:
@@ -123,12 +130,12 @@ def extreme_pairs(matrix: np.ndarray, k: int) -> Pairs:
 
 
 def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:
-    """Columns flipped so that the entry of largest magnitude is positive."""
+    """Flip columns so that the entry of largest magnitude is positive."""
     return np.asfortranarray(vectors * _signs(vectors))
 
 
 def _signs(vectors: np.ndarray) -> np.ndarray:
-    """The sign of the entry of largest magnitude in each column, the first where several are."""
+    """Return the sign of the entry of largest magnitude in each column, the first among ties."""
     every = np.arange(vectors.shape[1])
     top, bottom = vectors.argmax(axis=0), vectors.argmin(axis=0)
     highest, lowest = vectors[top, every], -vectors[bottom, every]
@@ -136,20 +143,22 @@ def _signs(vectors: np.ndarray) -> np.ndarray:
 
 
 def _orthonormal(V: np.ndarray) -> np.ndarray:
-    """Columns that are orthonormal but for rounding, made so to the last digit; every V[:, :a]
-    spans what it spanned. Overlaps are compared to nine digits."""
+    """Orthonormalize columns that are nearly so; the span of every V[:, :a] does not change.
+
+    Overlaps are compared to nine digits, which single precision does not reach.
+    """
     return np.asarray(dtrsm(1.0, scipy.linalg.cholesky(V.T @ V), V, side=1))
 
 
 def direct_is_quicker(n: int, size: int) -> bool:
-    """Tell whether LAPACK is quicker than a Krylov space (benchmarks/RESULTS.md)."""
+    """Return whether LAPACK is faster than a Krylov space (benchmarks/RESULTS.md)."""
     return n <= DENSE_UP_TO or size > n // (20 if n <= SUBSET_UP_TO else 10)
 
 
 def _above_rounding(
     values: np.ndarray, vectors: np.ndarray, everything: bool, tolerance: float, own: bool = False
 ) -> Spectrum:
-    """The pairs that are not rounding; written over `vectors` where those are nobody else's."""
+    """Return the pairs above rounding; `vectors` may be overwritten if `own`."""
     floor = max(len(vectors) * np.finfo(float).eps, tolerance) * max(values[0], 0.0)
     above = int(np.count_nonzero(values > floor))
     kept = vectors[:, :above]

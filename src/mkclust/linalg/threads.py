@@ -1,4 +1,4 @@
-"""Views side by side on the cores the user allows, without BLAS copies fighting over them."""
+"""Parallel work on the cores that the user allows, without oversubscription by BLAS."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ Result = TypeVar("Result")
 def in_parallel(
     function: Callable[[Item], Result], items: Iterable[Item], at_once: int
 ) -> list[Result]:
-    """``[function(item) for item in items]``, up to `at_once` of them at a time.
+    """Return ``[function(item) for item in items]``, computed up to `at_once` at a time.
 
-    BLAS gets one thread in each while several run, so the result does not depend on how many
-    there are; with one at a time BLAS keeps all it had. Progress goes where the caller's goes.
+    BLAS uses one thread per item while several run, so that the result does not depend on the
+    number of threads. With one item at a time BLAS keeps its threads. The context variables of
+    the caller are copied, so progress messages reach the same listener.
 
     >>> in_parallel(abs, [-1, 2, -3], at_once=2)
     [1, 2, 3]
@@ -40,18 +41,18 @@ def in_parallel(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS and OpenMP on one thread inside the block, as they were after it."""
+    """Limit BLAS and OpenMP to one thread inside the block."""
     with _controller().limit(limits=1):
         yield
 
 
 def blas_threads() -> int:
-    """How many threads BLAS may use now: what the user set, or all cores."""
+    """Return the number of threads BLAS may use now: as the user set it, or all cores."""
     pools = _controller().select(user_api="blas").info()
     return max((pool["num_threads"] for pool in pools), default=1)
 
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Looking for the libraries takes milliseconds, so once."""
+    """Return the controller; cached, because finding the libraries takes milliseconds."""
     return ThreadpoolController()

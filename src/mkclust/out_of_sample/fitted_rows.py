@@ -1,4 +1,4 @@
-"""Fitted samples told among new ones, by the bytes of their rows."""
+"""Recognition of fitted samples among new ones by hashes of their rows."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 
 BLOCK = 1 << 20  # entries of a sparse view made dense at a time
-NOTHING = bytes(16)  # stands for the row of a view that a sample lacks
+NOTHING = bytes(16)  # digest of an absent row
 
 
 class FittedRows:
-    """Rows of the embedding (n, k) of the fitted samples, found by their rows in all views.
+    """Look up the fitted rows of the embedding (n, k) by the rows of a sample in all views.
 
-    A sample that equals a fitted one in every view is that one. The map alone would say so but
-    for rounding, which kernels of tiny eigenvalues magnify, and but for neighbour graphs, where
-    a fitted sample was not its own neighbour. Of equal fitted samples the first is meant.
-    O(n sum(f)) once, then O(sum(f)) per new row.
+    A sample that equals a fitted one in every view gets its row of the embedding; the first of
+    several equal ones. The extension alone would differ by rounding, which tiny eigenvalues
+    amplify, and with neighbor graphs, where a fitted sample is not its own neighbor. O(n sum(f))
+    once, then O(sum(f)) per new row.
 
     >>> known = FittedRows([np.eye(2)], [None], np.array([[5.0], [7.0]]))
     >>> H = np.zeros((2, 1))
@@ -43,7 +43,7 @@ class FittedRows:
         self._places = {key: i for i, key in reversed(list(enumerate(keys)))}
 
     def put(self, views: Sequence[np.ndarray], present: np.ndarray | None, H: np.ndarray) -> None:
-        """Write their own rows into H (b, k) for the fitted samples among new ones."""
+        """Write the fitted rows into H (b, k) for the fitted samples among new ones."""
         columns = [_digests(view) for view in views]
         if present is not None:
             for row, view in np.argwhere(~present).tolist():

@@ -1,13 +1,13 @@
-r"""New samples: their rows of the embedding, by the kept eigenvectors and the consensus.
+r"""Out-of-sample extension by the Nystroem method: rows of the embedding of new samples.
 
-A new sample x has in every view a kernel row $\kappa_p$ against the fitted samples, centred and
-normalised by their means and scales. On the kept eigenvectors it lies at
-$u_p = \kappa_pU_p\Lambda_p^{-1}$, and its row of the embedding is the h that fits them best,
+A new sample has in every view a row $\kappa_p$ of kernel values with the fitted samples, centered
+and normalized by their means and scales. Its coordinates on the kept eigenvectors are
+$u_p = \kappa_pU_p\Lambda_p^{-1}$, and its row of the embedding is the least squares solution h of
 
 $$\min_h \sum_p \|u_p - hB_p^T\|^2, \quad B_p = U_p^TH^*, \quad\text{so}\quad
 h = \Big(\sum_p u_pB_p\Big)\Big(\sum_p B_p^TB_p\Big)^{-1},$$
 
-over the views the sample has. A fitted sample gets its own row of H* back.
+over the views that the sample has. For a fitted sample it is its row of H*.
 """
 
 from __future__ import annotations
@@ -32,16 +32,22 @@ from ..linalg.centering import Centering
 from ..linalg.spectrum import Spectrum
 from .fitted_rows import FittedRows
 
-ROWS_AT_ONCE = 32 << 20  # bytes of kernel rows (b, n) in work per thread
-SINGULAR = 1e-12  # relative; directions of the consensus that the views at hand say nothing about
-AGREES = 1e-6  # how closely a fitted sample must get its own row back from a user's function
+ROWS_AT_ONCE = 32 << 20  # bytes of kernel rows (b, n) per thread at a time
+SINGULAR = 1e-12  # relative; components of the consensus that the available views do not cover
+AGREES = 1e-6  # tolerance for the row of a fitted sample, recomputed by a user's function
 
 
 @dataclass(frozen=True)
 class NewRows:
-    """New samples, a few at a time: views (b, f_p), self-similarities (b,), who is where (b, m).
+    """A block of new samples.
 
-    `own` has None for a view that knows its own; `present` is None for everybody everywhere.
+    Attributes
+    ----------
+    views : sequence of (b, f_p) arrays
+    own : sequence of (b,) arrays or None
+        Kernel values of each sample with itself; None for a view whose kernel computes them.
+    present : (b, m) bool array or None
+        Which samples each view holds; None for all.
     """
 
     views: Sequence[np.ndarray]
@@ -50,11 +56,11 @@ class NewRows:
 
 
 Embedder = Callable[[NewRows], np.ndarray]
-"""New samples to their rows of the embedding, (b, k)."""
+"""A function from new samples to their rows of the embedding, (b, k)."""
 
 
 class Map(Protocol):
-    """What places new samples: rows at a time, and the function that does it."""
+    """An out-of-sample extension: the number of rows per block, and the function to apply."""
 
     @property
     def height(self) -> int: ...
@@ -63,17 +69,27 @@ class Map(Protocol):
 
 
 Part = Callable[[Any, np.ndarray | None], np.ndarray]
-"""One view's rows of new samples (b, f_p), and their self-similarities if known, to (b, k)."""
+"""A function from rows (b, f_p) of one view and their self-similarities, if known, to (b, k)."""
 
 
 @storable
 @dataclass(frozen=True)
 class KernelView:
-    r"""One view's part $u_pB_p = \kappa_pQ$, $Q = U_p\Lambda_p^{-1}B_p$ (n_p, k); $G = B_p^TB_p$.
+    r"""The term $u_pB_p = \kappa_pQ$ of one view, with $Q = U_p\Lambda_p^{-1}B_p$.
 
-    `view` (n_p, f_p) are the fitted rows, by reference; None for a given kernel. `held` (n,)
-    says which samples they are, if not all. Graphs have no `centering`: their $u_p$ is a mean over
-    neighbours, so that $Q = U_pB_p$. `first` (k,) is what the first of the rows gives.
+    Attributes
+    ----------
+    view : (n_p, f_p) array or None
+        The fitted rows, by reference; None for a given kernel.
+    centering : Centering or None
+        None for a graph: its $u_p$ is a mean over neighbors, so that $Q = U_pB_p$.
+    Q : (n_p, k) array
+    G : (k, k) array
+        $B_p^TB_p$.
+    first : (k,) array
+        The result for the first fitted row.
+    held : (n,) bool array or None
+        Which samples the view holds; None for all.
     """
 
     name: str
@@ -87,7 +103,7 @@ class KernelView:
     held: np.ndarray | None = None
 
     def part(self, params: Mapping[str, Any]) -> Part:
-        """The map, with all that depends on the fitted rows alone made ready."""
+        """Return the function of new rows; quantities of the fitted rows are computed once."""
         try:
             if self.centering is not None:
                 return self._kernel_part(self.centering, params)
@@ -99,7 +115,7 @@ class KernelView:
     def _kernel_part(self, done: Centering, params: Mapping[str, Any]) -> Part:
         if done.shift:
             raise InputError(
-                "its kernel was indefinite and shifted, which says nothing about new samples; fit "
+                "its kernel was indefinite and shifted, which is undefined for new samples; fit "
                 'with a semi-definite kernel, or with indefinite="ignore"'
             )
         rows = self._kernel_rows(done, params)
@@ -123,7 +139,7 @@ class KernelView:
         return lambda new: (new[:, held].astype(np.float64) / done.unit, np.full(len(new), own))
 
     def _check_function(self, part: Part) -> None:
-        """A user's function must mean the same by two arguments as by one: try a fitted row."""
+        """Check with a fitted row that a function gives the same for one and two arguments."""
         found = part(self.view[:1], None)[0]
         if np.abs(found - self.first).max() > AGREES * np.sqrt(np.trace(self.G) / len(self.Q)):
             raise InputError(
@@ -132,7 +148,7 @@ class KernelView:
             )
 
     def check(self, n: int, width: int) -> None:
-        """Refuse a part from a file that does not fit n samples and an embedding of `width`.
+        """Refuse a view from a file that does not match n samples and an embedding of `width`.
 
         `width` is k, so G is (k, k).
         """
@@ -151,12 +167,12 @@ class KernelView:
 
 
 class OfViews(ABC):
-    """What a map knows of the views it was fitted on: its `parts`, one for each."""
+    """Names, widths and kinds of the fitted views, from one part per view."""
 
     @property
     @abstractmethod
     def parts(self) -> tuple[Any, ...]:
-        """With `name` and `width`, and the fitted rows in `view`, None of a given kernel."""
+        """One object per view with `name`, `width` and `view`, which is None for a given kernel."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -168,7 +184,7 @@ class OfViews(ABC):
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Views that were kernels already."""
+        """Names of the views that were given as kernels."""
         return tuple(view.name for view in self.parts if view.view is None)
 
     @property
@@ -179,7 +195,7 @@ class OfViews(ABC):
 @storable
 @dataclass(frozen=True)
 class KernelExtension(OfViews):
-    """The map of a model fitted on kernels: the fitted rows, and n x k numbers per view."""
+    """Extension of a model fitted on kernels: the fitted rows, and an (n, k) matrix per view."""
 
     maps: tuple[KernelView, ...]
     params: Mapping[str, Any]
@@ -190,7 +206,7 @@ class KernelExtension(OfViews):
 
     @property
     def height(self) -> int:
-        """Rows at a time."""
+        """Number of rows per block."""
         return max(1, min(4096, ROWS_AT_ONCE // (8 * max(len(view.Q) for view in self.maps))))
 
     def embedder(self) -> Embedder:
@@ -209,7 +225,7 @@ class KernelExtension(OfViews):
         return embed
 
     def _fitted(self, H: np.ndarray, present: np.ndarray) -> np.ndarray:
-        r"""Rows of $\sum_p u_pB_p$ to rows h: one k x k matrix for each set of views at hand."""
+        r"""Convert rows of $\sum_p u_pB_p$ to rows h: one k x k matrix per set of views."""
         patterns, which = np.unique(present, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             G = np.sum([self.maps[p].G for p in np.flatnonzero(pattern)], axis=0)
@@ -218,18 +234,18 @@ class KernelExtension(OfViews):
         return H
 
     def check(self, n: int, width: int) -> None:
-        """Refuse a map from a file that does not fit n samples and an embedding of `width`."""
+        """Refuse an extension from a file that does not match n samples and this `width`."""
         for view in self.maps:
             view.check(n, width)
 
     def known(self, embedding: np.ndarray) -> FittedRows | None:
-        """The fitted samples; None where a view was a kernel, so that they have no rows."""
+        """Return the fitted samples; None where a view was a kernel and has no feature rows."""
         if self.given:
             return None
         return FittedRows([m.view for m in self.maps], [m.held for m in self.maps], embedding)
 
     def needs_own(self) -> list[str]:
-        """Given kernels whose new rows must come with self-similarities to be normalised."""
+        """Return the given kernels whose new rows need self-similarities to be normalized."""
         return [
             view.name
             for view in self.maps
@@ -241,7 +257,7 @@ class KernelExtension(OfViews):
 @storable
 @dataclass(frozen=True)
 class FeatureExtension:
-    r"""The map of a model fitted on explicit features: $h = zW$, z (sum r,), W (sum r, k)."""
+    r"""Extension of a model fitted on explicit features: $h = zW$, z (sum r,), W (sum r, k)."""
 
     names: tuple[str, ...]
     widths: tuple[int, ...]
@@ -256,15 +272,15 @@ class FeatureExtension:
         return block_height(self.features.maps)
 
     def check(self, n: int, width: int) -> None:
-        """Refuse a map from a file that does not fit an embedding of `width`."""
+        """Refuse an extension from a file that does not match an embedding of `width`."""
         expected = int(self.features.starts[-1]), width
         check_shape(self.W.shape, expected, "the map of its features")
 
     def embedder(self) -> Embedder:
         if self.graphs:
             raise InputError(
-                f"view {self.graphs[0]!r}: a sparse neighbour graph of large data has no place for "
-                "new samples; take another kernel, or fit a sample with approximation=None"
+                f"view {self.graphs[0]!r}: a sparse neighbor graph of large data has no extension "
+                "to new samples; use another kernel, or fit a sample with approximation=None"
             )
         W = self.W.astype(self.features.dtype)
 
@@ -286,7 +302,7 @@ class FeatureExtension:
 def kernel_extension(
     kernels: KernelBank, spectra: Sequence[Spectrum], dimensions: np.ndarray, H: np.ndarray
 ) -> KernelExtension:
-    """What a fitted model keeps to place new samples: O(n k sum(d)), no kernel."""
+    """Build the extension of a fitted model: O(n k sum(d)), without storing a kernel."""
     maps = []
     for p, (name, d) in enumerate(zip(kernels.names, dimensions, strict=True)):
         U, values = spectra[p].vectors[:, :d], spectra[p].values[:d]
@@ -312,7 +328,7 @@ def kernel_extension(
 
 @dataclass(frozen=True)
 class EmbedTask:
-    """Rows of the embedding for a piece of new rows, a few at a time."""
+    """Compute the rows of the embedding for a piece of new rows, block by block."""
 
     embed: Embedder
     height: int
@@ -343,10 +359,11 @@ def embedded(
     present: np.ndarray | None = None,
     known: FittedRows | None = None,
 ) -> Iterator[np.ndarray]:
-    """The embedding of new rows, piece by piece: memory is a few blocks of kernel rows.
+    """Yield the embedding of new rows, piece by piece; memory is a few blocks of kernel rows.
 
-    `own` are the self-similarities (n,) of every view, where they are known; `present` (n, m)
-    says which samples each view holds, if not all. Samples of `known` keep the rows they have.
+    `own` holds the self-similarities (n,) of every view, where they are known. `present` (n, m)
+    is the mask of the samples that each view holds; None for all. Samples of `known` get their
+    fitted rows.
     """
     task = EmbedTask(found.embedder(), found.height, own, present, known)
     return LocalEngine().hold(task, rows.pieces())

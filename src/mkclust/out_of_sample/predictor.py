@@ -1,4 +1,4 @@
-"""`predict` and `transform`: new samples checked against what was fitted, then placed."""
+"""The methods `predict` and `transform` for new samples."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Found = KernelExtension | FeatureExtension | NeighborExtension
 
 
 class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """What a fitted model says of samples it has not seen; `_extension` is its map."""
+    """Mixin with `predict` and `transform` through the out-of-sample extension `_extension`."""
 
     _extension: Found
 
     def predict(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
-        r"""The cluster of each new sample (n_new,): the nearest centre, $\min_j \|h/|h| - c_j\|$.
+        r"""Assign each new sample to the nearest center, $\min_j \|h/|h| - c_j\|$.
 
-        A fitted sample gets its own label. Time is that of n_new x n kernel values per view;
-        memory a few blocks of them.
+        A fitted sample gets its own label. The time is that of n_new x n kernel values per view,
+        the memory that of a few blocks of them.
 
         Parameters
         ----------
@@ -37,14 +37,18 @@ class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
             The same views with the same columns; a sample may lack views (a row of NaN). With
             given kernels: each new sample's kernel values with the fitted ones, (n_new, n).
         self_similarity : list or dict of (n_new,) arrays, optional
-            With given kernels: each new sample's kernel value with itself. Needed where kernels
-            are normalised and were not of one number throughout their diagonal.
+            With given kernels: each new sample's kernel value with itself. It is needed where
+            kernels are normalized and the diagonal of the fitted kernel is not constant.
+
+        Returns
+        -------
+        (n_new,) array of int
         """
         parts = self._placed(X, self_similarity)
         return np.concatenate([nearest_centers(H, self.cluster_centers_) for H in parts])
 
     def transform(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
-        """The rows of new samples in the embedding, (n_new, k); parameters as in `predict`."""
+        """Return the embedding of new samples, (n_new, k); parameters as in `predict`."""
         return np.concatenate(list(self._placed(X, self_similarity)))
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
@@ -60,12 +64,12 @@ class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         check_is_fitted(self)
         found = self._extension
         if not found.given and self_similarity is not None:
-            raise InputError("self_similarity is for given kernels; here views were fitted")
+            raise InputError("self_similarity is for given kernels; this model was fitted on views")
         known = None if isinstance(found, FeatureExtension) else found.known(self.embedding_)
         rows: Any = None if found.kernels else stored_rows(X)
         if rows is not None:
-            nobody = [None] * len(found.names)
-            return embedded(found, _matched(rows, found), nobody, known=known)
+            unknown = [None] * len(found.names)
+            return embedded(found, _matched(rows, found), unknown, known=known)
         views = _kernel_columns(X, found) if found.kernels else self._new_views(X, found)
         views = _matched(views, found)
         own = _self_similarities(self_similarity, X, views, found)
@@ -81,7 +85,7 @@ class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
 
 
 def _matched(views: Any, found: Found) -> Any:
-    """The views in the order they were fitted in; an InputError where they are others."""
+    """Return the views in the order of the fit; InputError where their names or widths differ."""
     if set(views.names) != set(found.names):
         raise InputError(
             f"the model was fitted on the views {', '.join(found.names)}, but got "
@@ -104,7 +108,7 @@ def _matched(views: Any, found: Found) -> Any:
 
 
 def _kernel_columns(X: Any, found: Found) -> MultiView:
-    """Kernel values of new against fitted samples; the fitted kernels themselves will do too."""
+    """Return the kernel values of new with fitted samples; fitted kernels are accepted too."""
     if isinstance(X, MultiView):
         return MultiView(dict(zip(X.names, X.views, strict=True)))
     if isinstance(X, Mapping):
@@ -130,21 +134,23 @@ def _self_similarities(
         if name not in values:
             raise InputError(
                 f"view {name!r}: its kernel has different values on its diagonal and is "
-                "normalised, so new samples need self_similarity, their kernel value with "
+                "normalized, so new samples need self_similarity, their kernel value with "
                 "themselves"
             )
     return [values.get(name) for name in found.names]
 
 
 def _by_name(given: Any, found: Found) -> dict[str, np.ndarray]:
-    """Self-similarities of the views that were kernels, as given: by name or in their order."""
+    """Return the self-similarities by the name of the kernel, from a mapping or a sequence."""
     if not isinstance(given, Mapping):
         if len(given) != len(found.given):
             raise InputError(f"self_similarity must be given for {', '.join(found.given)}")
         given = dict(zip(found.given, given, strict=True))
     odd = [name for name in given if name not in found.given]
     if odd:
-        raise InputError(f"self_similarity is given for {odd[0]!r}, which was no kernel")
+        raise InputError(
+            f"self_similarity is given for {odd[0]!r}, which was not given as a kernel"
+        )
     return {name: np.asarray(own, dtype=np.float64) for name, own in given.items()}
 
 

@@ -165,7 +165,7 @@ def certificate(subject: Subject) -> list[str]:
     ]
     if not found.whole_spectrum:
         lines.append(
-            f"The proof covers the first {found.directions} eigenvectors of each view; choices "
+            f"The proof covers the first {found.eigenvectors} eigenvectors of each view; choices "
             "that use more are not covered."
         )
     if not found.optimal and model.solver != "exact":

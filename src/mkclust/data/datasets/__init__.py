@@ -1,4 +1,4 @@
-"""Data to start with: one bundled real set and a generator of planted clusters."""
+"""Example data: a bundled real data set and a generator of planted clusters."""
 
 from .mfeat import load_mfeat
 from .synthetic import make_views

@@ -1,4 +1,4 @@
-"""UCI Multiple Features: handwritten digits seen through six kinds of measurement."""
+"""UCI Multiple Features: handwritten digits in six views."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POWERS = np.array([10**e for e in range(10)], dtype=np.float64)
 
 
 def load_mfeat() -> MultiView:
-    """Two thousand handwritten digits in six views, 200 of each digit, in the order 0 to 9.
+    """Load 2000 handwritten digits in six views, 200 of each digit, in the order 0 to 9.
 
     =====  =======  ==========================================
     view   columns  what was measured
@@ -34,7 +34,7 @@ def load_mfeat() -> MultiView:
     Notes
     -----
     R.P.W. Duin, Multiple Features, UCI Machine Learning Repository, doi:10.24432/C5HC70,
-    CC BY 4.0. ``MFEAT.md`` beside this file says where the numbers come from.
+    CC BY 4.0. The file ``MFEAT.md`` of this package documents the source.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def load_mfeat() -> MultiView:
 
 
 def _decoded(planes: np.ndarray, exponents: np.ndarray) -> np.ndarray:
-    """Decimals from their digits (int32, a plane per byte) and their number of decimal places.
+    """Decode decimals from their digits (int32, a plane per byte) and number of decimal places.
 
     Both operands of the division are exact, so its result is the float nearest to the decimal.
 

@@ -27,30 +27,30 @@ def make_views(
     kernels: bool = False,
     random_state: Any = None,
 ) -> MultiView:
-    r"""Planted clusters seen through several views: $X_p = Z C_p + \sigma_p E_p$.
+    r"""Generate views with planted clusters: $X_p = Z C_p + \sigma_p E_p$.
 
-    $Z$ (n x k) says which cluster a sample is in and is shared by all views. $C_p$ (k x f_p)
-    holds the view's own random centers, the nearest two of them `separation` apart; $E_p$ is
-    standard normal. A pure-noise view is $E_p$ alone.
+    $Z$ (n x k) is the cluster indicator matrix, the same in all views. $C_p$ (k x f_p) holds the
+    random centers of the view, the nearest two at distance `separation`. $E_p$ is standard
+    normal. A pure-noise view is $E_p$ alone.
 
     Parameters
     ----------
     n_samples, n_clusters, n_views : int
-        Samples n, planted clusters k, and views that show them.
+        Samples n, planted clusters k, and views that contain them.
     n_features : int or sequence of int
         Columns f_p of every view, or of each view, pure-noise views last.
     noise : float or sequence of float
-        Standard deviation $\sigma_p$ of every view that shows the clusters, or of each.
+        Standard deviation $\sigma_p$ of every view that contains the clusters, or of each.
     n_noise_views : int
         Views without any cluster structure.
     separation : float
-        Distance of the two nearest centers, in every view that shows the clusters.
+        Distance of the two nearest centers, in every view that contains the clusters.
     balance : "equal" or sequence of float
         Cluster sizes: equal up to one sample, or in these proportions.
     kernels : bool
         Whether to return the linear kernels $X_p X_p^\top$ instead of the tables.
     random_state : int, RandomState or None
-        Seed. Adding noise views leaves the other views as they were.
+        Seed. Adding noise views does not change the other views.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def make_views(
 
 
 def cluster_sizes(n: int, k: int, balance: str | Sequence[float]) -> np.ndarray:
-    """Sizes of k clusters of n samples: "equal", or in these proportions (largest remainder).
+    """Return the sizes of k clusters of n samples, by the largest remainder method.
 
     >>> cluster_sizes(10, 3, "equal").tolist()
     [4, 3, 3]
@@ -118,7 +118,7 @@ def cluster_sizes(n: int, k: int, balance: str | Sequence[float]) -> np.ndarray:
 
 
 def _centers(rng: np.random.RandomState, k: int, width: int, distance: float) -> np.ndarray:
-    """k random points of which the nearest two are `distance` apart."""
+    """Return k random points, the nearest two at the given distance."""
     points = rng.standard_normal((k, width))
     return points if k == 1 else points * (distance / pdist(points).min())
 
@@ -133,7 +133,7 @@ def _proportions(balance: Sequence[float], k: int) -> np.ndarray:
 
 
 def _each(value: Any, m: int, what: str) -> list[Any]:
-    """One value per view: a scalar for all of them, or a sequence as it is."""
+    """Return one value per view: a repeated scalar, or the sequence."""
     if np.ndim(value) == 0:
         return [value] * m
     if np.ndim(value) != 1 or len(value) != m:
