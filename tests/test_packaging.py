@@ -73,7 +73,7 @@ def test_the_oldest_environment_has_the_lower_bounds(name):
     assert not any(found[len(bound) :])
 
 
-def test_licences_are_permissive():
+def test_licenses_are_permissive():
     try:
         version("mkclust")
     except PackageNotFoundError:

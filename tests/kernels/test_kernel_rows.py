@@ -61,7 +61,7 @@ def test_self_similarities_are_asked_for_only_where_needed(views):
     np.testing.assert_array_equal(model.predict(unit[:, :5]), model.labels_[:5])
     huge = fit(1e150 * unit, kernel="precomputed")
     np.testing.assert_allclose(huge.transform(1e150 * unit), huge.embedding_, atol=1e-8)
-    with pytest.raises(InputError, match="views were fitted"):
+    with pytest.raises(InputError, match="this model was fitted on views"):
         fit(views).predict(views, self_similarity=[np.ones(120)] * 3)
 
 

@@ -59,8 +59,8 @@ class Rows:
     labels : (n,) array, optional
         Known classes, for evaluation only.
 
-    >>> Rows({"shape": np.zeros((4, 2)), "colour": np.ones((4, 3))})
-    Rows(4 samples: shape 2, colour 3)
+    >>> Rows({"shape": np.zeros((4, 2)), "color": np.ones((4, 3))})
+    Rows(4 samples: shape 2, color 3)
     """
 
     kernels = False
