@@ -1,6 +1,5 @@
 """New samples: fitted ones get their own row and label back, held-out ones the right cluster."""
 
-import re
 import warnings
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.metrics.pairwise import laplacian_kernel
 
 from _support.banks import centered_and_normalized
 from _support.fits import fit
-from _support.paths import ROOT
 from mkclust import METHODS, MKCDNM, MultiView, metrics, read
 from mkclust.agreement.cache import shared_views
 from mkclust.chunked.rows import Rows
@@ -232,17 +230,6 @@ def test_fits_that_share_their_spectra_place_samples_alike(views):
         found = [fit(fitted, k).transform(views) for k in (3, 4)]
     for one, other in zip(expected, found, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-9)
-
-
-def test_every_example_of_the_page_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    page = ROOT / "docs" / "new-samples.md"
-    examples = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(examples) == 2
-    names = {}
-    for example in examples:
-        exec(example, names)
-    assert names["rows"].shape == (100, 21)
 
 
 # ---------------------------------------------------------------- explicit features

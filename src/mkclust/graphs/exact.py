@@ -56,6 +56,21 @@ def _triangle(n: int, side: int) -> Iterator[tuple[slice, slice]]:
     return ((rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:])
 
 
+def _smallest(strip: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return columns and values (b, count) of the smallest entries of every row (b, w).
+
+    Partitioning values and comparing takes up to a third of the time of `argpartition`, which is
+    needed only where values equal to the last one make the choice ambiguous.
+    """
+    last = np.partition(strip, count - 1, axis=1)[:, count - 1]
+    near = np.flatnonzero(strip <= last[:, None])
+    if len(near) == count * len(strip):
+        places = near.reshape(len(strip), count)
+        return places % strip.shape[1], strip.ravel()[places]
+    chosen = np.argpartition(strip, count - 1, axis=1)[:, :count]
+    return chosen, np.take_along_axis(strip, chosen, axis=1)
+
+
 class Nearest:
     """The nearest others seen so far: `places` and `squared` distances (n, count), unordered."""
 
@@ -82,9 +97,8 @@ class Nearest:
         count = self.places.shape[1]
         for top in range(0, len(D2), STRIP):
             strip = D2[top : top + STRIP]
-            chosen = np.argpartition(strip, count - 1, axis=1)[:, :count]
             at = slice(rows.start + top, rows.start + top + len(strip))
-            self.squared[at] = np.take_along_axis(strip, chosen, axis=1)
+            chosen, self.squared[at] = _smallest(strip, count)
             self.places[at] = chosen + start
         self.bound[rows] = self.squared[rows].max(axis=1)
 
