@@ -1,5 +1,6 @@
 """The dask engine: the same labels as one machine, also when a worker is killed."""
 
+import gc
 import os
 import signal
 
@@ -19,6 +20,8 @@ K = 3
 
 @pytest.fixture(scope="module")
 def cluster():
+    # A client of an earlier test that is finalized while the cluster starts would block it.
+    gc.collect()
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
     ) as cluster:
