@@ -59,14 +59,16 @@ def _triangle(n: int, side: int) -> Iterator[tuple[slice, slice]]:
 def _smallest(strip: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return columns and values (b, count) of the smallest entries of every row (b, w).
 
-    Partitioning values and comparing takes up to a third of the time of `argpartition`, which is
-    needed only where values equal to the last one make the choice ambiguous.
+    Partitioning values and comparing takes up to a third of the time of `argpartition`. Where
+    values are equal, `argpartition` decides, so that the choice does not depend on the route.
     """
     last = np.partition(strip, count - 1, axis=1)[:, count - 1]
     near = np.flatnonzero(strip <= last[:, None])
     if len(near) == count * len(strip):
         places = near.reshape(len(strip), count)
-        return places % strip.shape[1], strip.ravel()[places]
+        values = strip.ravel()[places]
+        if np.diff(np.sort(values, axis=1), axis=1).all():
+            return places % strip.shape[1], values
     chosen = np.argpartition(strip, count - 1, axis=1)[:, :count]
     return chosen, np.take_along_axis(strip, chosen, axis=1)
 
