@@ -17,6 +17,7 @@ from .metrics import Metric, SummedMetric
 
 WHOLE = 1 << 12  # samples: one tile holds all distances up to this n, 128 MB
 TILE = 2000  # samples per side beyond that: 32 MB, which the allocator still reuses
+WIDE = 3000  # columns from which values are partitioned instead of positions
 STRIP = 1 << 6  # rows at a time, so that elementwise steps stay in cache
 
 
@@ -59,16 +60,17 @@ def _triangle(n: int, side: int) -> Iterator[tuple[slice, slice]]:
 def _smallest(strip: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return columns and values (b, count) of the smallest entries of every row (b, w).
 
-    Partitioning values and comparing takes up to a third of the time of `argpartition`. Where
-    values are equal, `argpartition` decides, so that the choice does not depend on the route.
+    In wide rows, partitioning values and comparing takes a third of the time of `argpartition`.
+    Where values are equal, `argpartition` decides, so that the choice does not depend on the route.
     """
-    last = np.partition(strip, count - 1, axis=1)[:, count - 1]
-    near = np.flatnonzero(strip <= last[:, None])
-    if len(near) == count * len(strip):
-        places = near.reshape(len(strip), count)
-        values = strip.ravel()[places]
-        if np.diff(np.sort(values, axis=1), axis=1).all():
-            return places % strip.shape[1], values
+    if strip.shape[1] > WIDE:
+        last = np.partition(strip, count - 1, axis=1)[:, count - 1]
+        near = np.flatnonzero(strip <= last[:, None])
+        if len(near) == count * len(strip):
+            places = near.reshape(len(strip), count)
+            values = strip.ravel()[places]
+            if np.diff(np.sort(values, axis=1), axis=1).all():
+                return places % strip.shape[1], values
     chosen = np.argpartition(strip, count - 1, axis=1)[:, :count]
     return chosen, np.take_along_axis(strip, chosen, axis=1)
 
