@@ -3,8 +3,7 @@ r"""Exact nearest neighbors from all distances.
 $D_{ij}^2 = \|x_i\|^2 + \|x_j\|^2 - 2x_i^Tx_j$ in square
 tiles on and above the diagonal. A tile serves its rows and, transposed, its columns, so half of
 the products of a search row by row are needed. One search serves dense and sparse points, inner
-products and sums of several metrics, which scikit-learn's brute force does not take; on plain
-rows it takes 1.0 to 1.6 times less time than that (benchmarks/RESULTS.md).
+products and sums of several metrics, which scikit-learn's brute force does not take.
 """
 
 from __future__ import annotations
