@@ -383,12 +383,17 @@ def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:
     fresh = type(model)(**model.get_params(deep=False))
     taken = fresh._checked_views(views)
     data: MultiView = taken.in_memory() if isinstance(taken, Rows) else taken
+    check_same_views(model, data)
+    return data
+
+
+def check_same_views(model: MultiViewClusterer, views: MultiView | Rows) -> None:
+    """Refuse views of other samples or names than those a model was fitted to."""
     n, names = len(model.labels_), tuple(map(str, model.view_names_in_))
-    if len(data) != n:
-        raise InputError(f"the model was fitted to {n} samples, but views has {len(data)}")
-    if data.names != names:
+    if len(views) != n:
+        raise InputError(f"the model was fitted to {n} samples, but views has {len(views)}")
+    if views.names != names:
         raise InputError(
             f"the model was fitted to the views {', '.join(names)}, but views has "
-            f"{', '.join(data.names)}"
+            f"{', '.join(views.names)}"
         )
-    return data

@@ -27,9 +27,9 @@ def test_clear_clusters_stay(views, estimator):
 
 @pytest.mark.parametrize("estimator", [GraphFusion(5, random_state=0), MKCDNM(5, random_state=0)])
 def test_noise_has_no_stable_clusters(estimator):
-    noise = make_views(150, 3, 0, n_noise_views=3, random_state=0)
+    noise = make_views(300, 3, 0, n_noise_views=3, random_state=0)
     found = stability(estimator, noise, n_splits=3)
-    assert found.agreement < 0.3  # above 0, because two halves share a quarter of the samples
+    assert found.agreement < 0.2
     assert found.moved and found.moved[0].kept <= found.moved[-1].kept < 0.5
 
 

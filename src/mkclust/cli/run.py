@@ -76,7 +76,7 @@ class Stopwatch:
 
     def describe(self) -> str:
         """Return the stages with their seconds, and the total until now."""
-        shown = {n: s for n, s in self.seconds.items() if s >= 0.05 or n == "fit"}
+        shown = {n: s for n, s in self.seconds.items() if s >= 0.05 or n in ("fit", "checks")}
         stages = [f"{name} {spent:.1f}" for name, spent in shown.items()]
         total = time.perf_counter() - self.began
         return f"Seconds: {', '.join([*stages, f'total {total:.1f}'])}"

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import MultiViewClusterer
+from ..base import MultiViewClusterer, check_same_views
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning
@@ -47,7 +47,7 @@ def views_of(
     """
     taken = unfitted(model)._checked_views(views)
     if hasattr(model, "labels_"):
-        _check_same(model, taken)
+        check_same_views(model, taken)
     n = len(taken)
     if n <= EXACT_UP_TO:
         return taken.in_memory() if isinstance(taken, Rows) else taken, np.arange(n)
@@ -69,14 +69,3 @@ def quiet() -> Iterator[None]:
         warnings.simplefilter("ignore", MkclustWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
-
-
-def _check_same(model: MultiViewClusterer, taken: MultiView | Rows) -> None:
-    n, names = len(model.labels_), tuple(map(str, model.view_names_in_))
-    if len(taken) != n:
-        raise InputError(f"the model was fitted to {n} samples, but views has {len(taken)}")
-    if taken.names != names:
-        raise InputError(
-            f"the model was fitted to the views {', '.join(names)}, but views has "
-            f"{', '.join(taken.names)}"
-        )
