@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import MultiViewClusterer, check_same_views
+from ..base import MultiViewClusterer, in_fitted_order
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning
@@ -47,7 +47,7 @@ def views_of(
     """
     taken = unfitted(model)._checked_views(views)
     if hasattr(model, "labels_"):
-        check_same_views(model, taken)
+        taken = in_fitted_order(model, taken)
     n = len(taken)
     if n <= EXACT_UP_TO:
         return taken.in_memory() if isinstance(taken, Rows) else taken, np.arange(n)
