@@ -29,7 +29,7 @@ class Part(Protocol):
 
     def read(self, start: int, stop: int) -> np.ndarray: ...
 
-    def identity(self) -> str: ...
+    def stamp(self) -> str: ...
 
 
 class NpyPart:
@@ -62,7 +62,7 @@ class NpyPart:
             mapped = np.memmap(self.path, self.dtype, "r", self.offset, whole, "F")
             return np.array(mapped[start:stop])
 
-    def identity(self) -> str:
+    def stamp(self) -> str:
         return _stamp(self.path)
 
 
@@ -110,7 +110,7 @@ class ParquetPart:
         self._last = number, rows
         return rows
 
-    def identity(self) -> str:
+    def stamp(self) -> str:
         return _stamp(self.path)
 
     def __getstate__(self) -> dict[str, Any]:

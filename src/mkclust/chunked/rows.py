@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io.manifest import is_output_folder, is_result
-from .sources import ArraySource, Source, is_stored, source_of
+from .sources import ArraySource, PartsSource, Source, is_stored, source_of
 
 PIECE = 32 << 20  # bytes of rows per piece of work: smaller ones have more overhead
 MOST_PIECES = 4000  # a scheduler takes about a millisecond for each
@@ -31,6 +32,15 @@ class Piece:
     def load(self) -> list[np.ndarray]:
         views = (source.read(self.start, self.stop) for source in self.sources)
         return [np.ascontiguousarray(view) for view in views]  # sums depend on the layout
+
+    def checksums(self, views: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the SHA-256 of every view's rows: (m, 32) bytes. It takes about 0.7 s per GB."""
+        found = []
+        for view in views:
+            digest = hashlib.sha256(f"{view.dtype.str} {view.shape} ".encode())
+            digest.update(view.data)
+            found.append(np.frombuffer(digest.digest(), dtype=np.uint8))
+        return np.stack(found)
 
     def check_finite(self, views: Sequence[np.ndarray]) -> None:
         """Refuse NaN and infinity by view, file, row and column."""
@@ -159,10 +169,15 @@ class Rows:
             index=self.index,
         )  # fmt: skip
 
-    def identity(self) -> list[str]:
-        """Return a text per view that changes when the data change."""
-        pairs = zip(self.names, self.sources, strict=True)
-        return [f"{name}: {source.identity()}" for name, source in pairs]
+    def describe(self) -> list[str]:
+        """Return the name and shape of every view; two data sets may have the same."""
+        return [
+            f"{s.n_rows} x {s.width} {n}" for n, s in zip(self.names, self.sources, strict=True)
+        ]
+
+    def stamps(self) -> list[str]:
+        """Return a text per view that usually changes when its files do; "" without files."""
+        return [s.stamp() if isinstance(s, PartsSource) else "" for s in self.sources]
 
 
 def stored_rows(X: Any) -> Rows | None:

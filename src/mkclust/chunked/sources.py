@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,8 +11,6 @@ import scipy.sparse as sp
 
 from ..exceptions import FileFormatError, InputError
 from .parts import Part, npy_part, open_parts
-
-SAMPLED = 512  # rows of an array used for its fingerprint
 
 
 class Source(Protocol):
@@ -32,10 +29,6 @@ class Source(Protocol):
 
     def place(self, row: int) -> str:
         """Describe where a row is stored."""
-        ...
-
-    def identity(self) -> str:
-        """Return a text that changes when the data change; cheap to compute."""
         ...
 
 
@@ -61,13 +54,6 @@ class ArraySource:
 
     def place(self, row: int) -> str:
         return f"row {row}"
-
-    def identity(self) -> str:
-        rows = np.unique(np.linspace(0, self.n_rows - 1, SAMPLED).astype(int)) + self._start
-        digest = hashlib.sha256()
-        for row in rows:
-            digest.update(np.ascontiguousarray(self.read(row, row + 1)).tobytes())
-        return f"array {self.n_rows} x {self.width} {digest.hexdigest()}"
 
 
 class PartsSource:
@@ -107,8 +93,9 @@ class PartsSource:
         path = self.parts[position].path
         return f"row {row}, which is row {row - self._starts[position]} of {path}"
 
-    def identity(self) -> str:
-        return "; ".join(part.identity() for part in self.parts)
+    def stamp(self) -> str:
+        """Return names, sizes and times of all files; data may change without them."""
+        return "; ".join(part.stamp() for part in self.parts)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -165,10 +152,6 @@ class ZarrSource:
     def place(self, row: int) -> str:
         return f"row {row} of {self._array.store_path}"
 
-    def identity(self) -> str:
-        kept = ArraySource(self._array).identity()
-        return f"zarr {self._array.dtype} {kept}"
-
 
 class DaskSource:
     """Rows of a dask array, computed by range."""
@@ -187,9 +170,6 @@ class DaskSource:
 
     def place(self, row: int) -> str:
         return f"row {row}"
-
-    def identity(self) -> str:
-        return f"dask {self.array.shape} {self.array.dtype} {self.array.name}"
 
 
 def is_stored(value: Any) -> bool:
