@@ -12,12 +12,13 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..agreement.chance import unrelated
-from ..base import MultiViewClusterer, in_fitted_order
+from ..base import MultiViewClusterer
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection.choose_k import ChoiceOfK
 from ..inspection.stability import Stability
 from ..inspection.view_influence import ViewInfluence
+from ..preprocessing.intake import in_fitted_order
 
 LONGEST = 120  # characters of a name that a page shows
 
