@@ -62,16 +62,15 @@ class Conflict:
     score: float
 
     def __str__(self) -> str:
-        a, b = self.clusters
+        (a, b), (one, two), (three, four) = self.clusters, self.sizes, self.parts
         names, support = ", ".join(self.opposing), ", ".join(self.supporting)
-        verb = "divides" if len(self.opposing) == 1 else "divide"
         keep = "keeps" if len(self.supporting) == 1 else "keep"
+        divide = "divides" if len(self.opposing) == 1 else "divide"
         return (
-            f"clusters {a} and {b}: {support} {keep} them apart as in the answer "
-            f"({self.sizes[0]} + {self.sizes[1]} samples); {names} {verb} the same samples "
-            f"differently, into {self.parts[0]} + {self.parts[1]} (ARI {round(self.ari, 2) + 0.0:.2f}); "
-            f"following {names} would move {len(self.moved)} samples between the two, with "
-            f"{self.score:.3f} of the answer's modularity"
+            f"clusters {a} and {b}: {support} {keep} them apart as in the answer ({one} + {two} "
+            f"samples); {names} {divide} the same samples differently, into {three} + {four} (ARI "
+            f"{round(self.ari, 2) + 0.0:.2f}); following {names} would move {len(self.moved)} "
+            f"samples between the two, with {self.score:.3f} of the answer's modularity"
         )
 
 

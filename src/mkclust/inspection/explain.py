@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -49,12 +48,11 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    def _lines(self) -> Iterator[str]:
-        for heading, lines in self.describe().items():
-            yield f"{heading}:"
-            yield from (f"- {line}" for line in lines)
+        pairs = [f"{a} and {b}" for a, b in (conflict.clusters for conflict in self.conflicts)]
+        first = f"views conflict about clusters {'; '.join(pairs)}" if pairs else NO_CONFLICT
+        count = len(self.alternatives)
+        verb = "answer is" if count == 1 else "answers are"
+        return f"{first}. {count or 'No'} other {verb} clearly different and nearly as good."
 
 
 def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation:
