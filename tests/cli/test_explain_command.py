@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from _support.disagreeing import named, planted
 
+from _support.disagreeing import named, planted
 from mkclust import GraphFusion
 
 

@@ -16,8 +16,8 @@ from rich.text import Text
 
 from ..chunked.rows import Rows
 from ..exceptions import InputError
-from ..inspection import explain as explained
 from ..inspection import Alternatives
+from ..inspection import explain as explained
 from ..inspection.difference import ari_of
 from ..methods import METHODS, estimator_for
 from .arguments import in_memory, read_views

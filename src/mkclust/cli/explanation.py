@@ -37,8 +37,7 @@ def explanation_as_dict(found: Explanation) -> dict[str, Any]:
     return {
         "words": found.describe(),
         "separation": {
-            name: plain(np.round(profile.clusters[:, p], 4))
-            for p, name in enumerate(profile.names)
+            name: plain(np.round(profile.clusters[:, p], 4)) for p, name in enumerate(profile.names)
         },
         "pairs": pairs,
         "conflicts": [_conflict(conflict) for conflict in found.conflicts],
