@@ -33,7 +33,7 @@ def test_a_run_is_explained_from_its_results(run, data, tmp_path, monkeypatch):
     assert f"- {pair}: separated by one, two; one cluster for contradicting" in said
     assert f"Conflicts - {pair}: one, two keep them apart as in the answer" in said
     assert f"Other answers 1. divides {pair} differently" in said
-    assert "alternatives.csv." in said
+    assert "Their labels are in" in said and "alternatives" in said
     table = np.genfromtxt(tmp_path / "out" / "alternatives.csv", delimiter=",", names=True)
     assert len(set(table["alternative1"][:80][other[:80] == 0])) == 1
     part = json.loads((tmp_path / "out" / "result.json").read_text())["explanation"]

@@ -90,9 +90,9 @@ def cluster(
 
     Writes labels.csv, embedding.npz (or graph.npz), stability.csv,
     alternatives.csv, result.json and report.html to the output folder, in place
-    of those of an earlier run; mkclust.json lists them. Where views are stored in parts (folders of .npy or
-    .parquet, zarr), mkc-dnm reads them in chunks and writes labels and embedding
-    as parts.
+    of those of an earlier run; mkclust.json lists them. Where views are stored
+    in parts (folders of .npy or .parquet, zarr), mkc-dnm reads them in chunks
+    and writes labels and embedding as parts.
     """
     watch = Stopwatch()
     asked = asked_k(clusters)
