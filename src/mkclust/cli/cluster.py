@@ -67,7 +67,8 @@ Checks = Annotated[
     bool | None,
     typer.Option(
         "--stability/--no-stability",
-        help="Refit to halves of the samples and without each view, and compare the labels.",
+        help="Explain the answer; refit to halves of the samples and without each view, and "
+        "compare the labels.",
         show_default="if expected within two minutes",
     ),
 ]
@@ -104,11 +105,11 @@ def cluster(
 ) -> None:
     """Cluster the samples of one or more files.
 
-    Writes labels.csv, embedding.npz (or graph.npz), stability.csv, result.json
-    and report.html to the output folder, in place of those of an earlier run;
-    mkclust.json lists them. Where views are stored in parts (folders of .npy or
-    .parquet, zarr), mkc-dnm reads them in chunks and writes labels and embedding
-    as parts.
+    Writes labels.csv, embedding.npz (or graph.npz), stability.csv,
+    alternatives.csv, result.json and report.html to the output folder, in place
+    of those of an earlier run; mkclust.json lists them. Where views are stored
+    in parts (folders of .npy or .parquet, zarr), mkc-dnm reads them in chunks
+    and writes labels and embedding as parts.
     """
     watch = Stopwatch()
     asked = asked_k(clusters)

@@ -89,7 +89,11 @@ class OutputFolder:
     def check(self, *, report: bool = True, stability: bool = True) -> None:
         """Refuse, before the work, a folder that cannot be written to or holds other files."""
         check_writable(self.path)
-        skipped = {"report.html": not report, "stability.csv": not stability}
+        skipped = {
+            "report.html": not report,
+            "stability.csv": not stability,
+            "alternatives.csv": not stability,
+        }
         self._refuse_others([name for name in RESULTS if not skipped.get(name)])
 
     def write(self, write: Write, model: StagedModel | None = None) -> Written:

@@ -23,6 +23,7 @@ from ..progress import listening
 from ..report import pageable, write_report
 from . import app, startup
 from .answers import answers_as_dict, checked_answers, write_stability
+from .explanation import write_alternatives
 from .output_directory import OutputFolder, StagedModel, Written
 from .results import write_arrays, write_result
 from .summary import choice_table, clean, summary
@@ -125,7 +126,9 @@ def _written(
     } | answers_as_dict(found.answers)
 
     def write(folder: Path) -> list[Path]:
-        written = write_arrays(folder, model, data) + write_stability(folder, found.answers)
+        written = write_arrays(folder, model, data)
+        written += write_stability(folder, found.answers)
+        written += write_alternatives(folder, found.answers)
         if job.report and pageable(model, data):
             written.append(folder / "report.html")
             write_report(

@@ -205,8 +205,11 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
     def subspaces(self, views: MultiView, size: int) -> GraphSubspaces:
         """Return the `size` leading eigenvectors of every view's affinity graph."""
-        count = self._neighbors_among(len(views), int(self.n_clusters))
-        return self._graphs(views, count).subspaces(min(size, len(views)))
+        return self.view_graphs(views).subspaces(min(size, len(views)))
+
+    def view_graphs(self, views: MultiView) -> ViewGraphs:
+        """Return the affinity graph (n, n) of every view, as `fit` builds it."""
+        return self._graphs(views, self._neighbors_among(len(views), int(self.n_clusters)))
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the fused graph (n, n) for k clusters."""

@@ -16,6 +16,7 @@ from ..base import MultiViewClusterer
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection.choose_k import ChoiceOfK
+from ..inspection.explain import Explanation
 from ..inspection.stability import Stability
 from ..inspection.view_influence import ViewInfluence
 from ..preprocessing.intake import in_fitted_order
@@ -46,8 +47,8 @@ class Subject:
         The command line that was run.
     checksum : str or None
         SHA-256 of the views, where they were given in memory.
-    choice, stability, influence
-        Results of choose_k, stability and view_influence, or None.
+    choice, stability, influence, explanation
+        Results of choose_k, stability, view_influence and explain, or None.
     """
 
     model: Any
@@ -63,6 +64,7 @@ class Subject:
     choice: ChoiceOfK | None = None
     stability: Stability | None = None
     influence: ViewInfluence | None = None
+    explanation: Explanation | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -119,13 +121,18 @@ def subject(
 
 def _answered(model: Any, answers: Sequence[Any]) -> dict[str, Any]:
     """Return each answer under the name of its field."""
-    kinds = {"choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence}
+    kinds = {
+        "choice": ChoiceOfK,
+        "stability": Stability,
+        "influence": ViewInfluence,
+        "explanation": Explanation,
+    }
     fields = {"choice": getattr(model, "choice_of_k_", None)}
     for answer in answers:
         name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
         if name is None:
             raise InputError(
-                "answers must be results of choose_k, stability or view_influence, not "
+                "answers must be results of choose_k, explain, stability or view_influence, not "
                 f"{type(answer).__name__}"
             )
         fields[name] = answer
