@@ -68,17 +68,31 @@ class Rows:
         .npy or .parquet file, a folder of such parts in the order of their numbers, a zarr array.
     labels : (n,) array, optional
         Known classes, for evaluation only.
+    feature_names : dict, optional
+        Column names by view, where the views themselves have none. The attribute has an array
+        or None per view; .parquet parts have names.
+    index : (n,) array, optional
+        Sample names; of a MultiView, or of the frames beside stored views.
 
     >>> Rows({"shape": np.zeros((4, 2)), "color": np.ones((4, 3))})
     Rows(4 samples: shape 2, color 3)
     """
 
     kernels = False
-    index = None
 
-    def __init__(self, views: Any, *, labels: Any = None, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        views: Any,
+        *,
+        labels: Any = None,
+        notes: Sequence[str] = (),
+        feature_names: Mapping[str, Any] | None = None,
+        index: np.ndarray | None = None,
+    ) -> None:
         if isinstance(views, MultiView):
+            index = views.index
             labels, notes = views.labels if labels is None else labels, views.notes
+            feature_names = dict(zip(views.names, views.feature_names, strict=True))
             views = dict(zip(views.names, views.views, strict=True))
         views = _by_name(views)
         if not views:
@@ -91,6 +105,12 @@ class Rows:
             raise InputError(f"views must have the same rows, got {listed}")
         self.n_samples = lengths[0]
         self.notes = tuple(notes)
+        self.index = index
+        known = {} if feature_names is None else feature_names
+        self.feature_names: tuple[np.ndarray | None, ...] = tuple(
+            known[name] if known.get(name) is not None else _columns(source)
+            for name, source in zip(self.names, self.sources, strict=True)
+        )
         self.labels = None if labels is None else np.asarray(labels)
         if self.labels is not None and self.labels.shape != (len(self),):
             raise InputError(f"labels must have one entry per sample ({len(self)})")
@@ -144,7 +164,10 @@ class Rows:
             name: source.read(0, len(self))
             for name, source in zip(self.names, self.sources, strict=True)
         }
-        return MultiView(views, labels=self.labels, notes=self.notes)
+        return MultiView(
+            views, labels=self.labels, notes=self.notes, feature_names=self.feature_names,
+            index=self.index,
+        )  # fmt: skip
 
     def describe(self) -> list[str]:
         """Return the name and shape of every view; two data sets may have the same."""
@@ -172,10 +195,12 @@ def stored_rows(X: Any) -> Rows | None:
         return None
     items = _by_name(X)
     here = {name: view for name, view in items.items() if not is_stored(view)}
-    if here:
-        checked = MultiView(here)
-        items |= dict(zip(checked.names, checked.views, strict=True))
-    return Rows(items)
+    if not here:
+        return Rows(items)
+    checked = MultiView(here)
+    items |= dict(zip(checked.names, checked.views, strict=True))
+    known = dict(zip(checked.names, checked.feature_names, strict=True))
+    return Rows(items, feature_names=known, index=checked.index)
 
 
 def views_in_parts(paths: Sequence[Path]) -> dict[str, Path] | None:
@@ -233,6 +258,11 @@ def _by_name(views: Any) -> dict[str, Any]:
             f"view names must differ, got {', '.join(names)}: give a dict of name and path"
         )
     return dict(zip(names, views, strict=True))
+
+
+def _columns(source: Source) -> np.ndarray | None:
+    names = getattr(source, "columns", None)
+    return None if names is None else np.array(names, dtype=object)
 
 
 def _named(name: str, view: Any) -> Source:

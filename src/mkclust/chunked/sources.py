@@ -60,7 +60,7 @@ class PartsSource:
     """Rows of one or more consecutive files: .npy or .parquet parts.
 
     `keeper` is referenced as long as the source exists, for example the owner of a temporary
-    folder.
+    folder. `columns` are the names of the columns, where the files have some.
     """
 
     def __init__(self, parts: Sequence[Part], keeper: Any = None) -> None:
@@ -69,6 +69,7 @@ class PartsSource:
         self._keeper = keeper
         self.n_rows = int(self._starts[-1])
         self.width = parts[0].width
+        self.columns = parts[0].columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -105,6 +106,31 @@ class PartsSource:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_keeper": None}
+
+
+class ColumnsSource:
+    """Some columns of another source, in another order.
+
+    >>> ColumnsSource(ArraySource(np.arange(6).reshape(3, 2)), np.array([1, 0])).read(2, 3)
+    array([[5, 4]])
+    """
+
+    def __init__(self, source: Source, order: np.ndarray) -> None:
+        self._source = source
+        self._order = order
+        self.n_rows, self.width = source.n_rows, len(order)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        return self._source.read(start, stop)[:, self._order]
+
+    def portion(self, start: int, stop: int) -> Source:
+        return ColumnsSource(self._source.portion(start, stop), self._order)
+
+    def place(self, row: int) -> str:
+        return self._source.place(row)
+
+    def identity(self) -> str:
+        return f"columns {self._order.tolist()} of {self._source.identity()}"
 
 
 class ZarrSource:
@@ -167,7 +193,7 @@ def source_of(value: Any) -> Source:
         return _opened(Path(value))
     if isinstance(value, np.memmap) and (part := _mapped(value)) is not None:
         return PartsSource([part])
-    if isinstance(value, (ArraySource, PartsSource, ZarrSource, DaskSource)):
+    if isinstance(value, (ArraySource, ColumnsSource, PartsSource, ZarrSource, DaskSource)):
         return value
     if len(getattr(value, "shape", ())) != 2:
         raise InputError(f"rows x columns are needed, got {getattr(value, 'shape', value)}")
