@@ -33,6 +33,7 @@ from .io.archive import write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
+from .out_of_sample.membership import Membership
 from .progress import step
 
 RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
@@ -59,7 +60,7 @@ class Partitions:
     labels: dict[int, np.ndarray]
 
 
-class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
+class MultiViewClusterer(Membership, ClusterMixin, BaseEstimator, ABC):
     """Base of all estimators: checks the input and leaves the method to `_fit`.
 
     Parameters
@@ -189,6 +190,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         seed = check_random_state(self.random_state)
         found = kmeans_clusters(H, k, n_init=self.n_init, random_state=seed)
         self.labels_, self.cluster_centers_ = found.labels, found.centers
+        self.inertia_ = found.inertia
 
     def _checked_views(self, X: Any) -> Any:
         rows = stored_rows(X)

@@ -14,13 +14,14 @@ from ..data.adapters import as_views, is_several
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.kmeans import nearest_centers
+from .membership import Membership
 from .neighbors import NeighborExtension
 from .nystroem import FeatureExtension, KernelExtension, embedded
 
 Found = KernelExtension | FeatureExtension | NeighborExtension
 
 
-class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class OutOfSample(Membership, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
     """Mixin with `predict` and `transform` through the out-of-sample extension `_extension`."""
 
     _extension: Found
@@ -46,6 +47,15 @@ class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         """
         parts = self._placed(X, self_similarity)
         return np.concatenate([nearest_centers(H, self.cluster_centers_) for H in parts])
+
+    def predict_proba(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
+        """Return the probability of every cluster, (n_new, k); parameters as in `predict`.
+
+        The most probable cluster is that of `predict`, and a fitted sample has its row of
+        `membership_`.
+        """
+        parts = self._placed(X, self_similarity)
+        return np.concatenate([self._membership_of(H) for H in parts])
 
     def transform(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
         """Return the embedding of new samples, (n_new, k); parameters as in `predict`."""
