@@ -43,7 +43,7 @@ def test_one_cluster_has_no_other():
 
 def test_a_method_without_centers_and_wrong_names_are_refused(model):
     swmc = fit_quietly("swmc", make_views(60, 3, 2, noise=0.3, random_state=0), 3)
-    with pytest.raises(InputError, match="without cluster centers"):
+    with pytest.raises(InputError, match="SWMC has no confidence"):
         confidence(swmc)
     with pytest.raises(InputError, match="2 names for 90 samples"):
         confidence(model, ["a", "b"])

@@ -18,7 +18,7 @@ from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import MkclustWarning
-from ..inspection import ChoiceOfK, choose_k
+from ..inspection import ChoiceOfK, choose_k, confidence
 from ..progress import listening
 from ..report import pageable, write_report
 from . import app, startup
@@ -155,6 +155,8 @@ def _print(
     if found.choice is not None:
         console.print(choice_table(found.choice, job.model))
     console.print(summary(job.model, data))
+    if job.model._has_membership:
+        console.print(f"[bold]Confidence:[/] {confidence(job.model)}")
     for answer in found.checked:
         console.print(f"[bold]{answer.title}:[/] {clean(str(answer))}")
     for line in found.skipped:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import sqrt
 from typing import Any
 
@@ -27,22 +28,33 @@ class Membership:
     @property
     def membership_(self) -> np.ndarray:
         """Probability of every cluster for every sample, (n, k); rows sum to 1."""
-        if not hasattr(self, "embedding_") or not hasattr(self, "inertia_"):
-            raise AttributeError(
-                f"{type(self).__name__} has no membership_: it needs a fit with an embedding and "
-                "cluster centers"
-            )
-        H = self.embedding_
-        take = getattr(H, "read", lambda start, stop: H[start:stop])  # parts on disk, or an array
-        starts = range(0, len(self.labels_), ROWS)
-        return np.concatenate(
-            [self._membership_of(take(i, min(i + ROWS, len(self.labels_)))) for i in starts]
-        )
+        self._require_centers("membership_")
+        return np.concatenate(list(self._membership_blocks()))
 
     @property
     def confidence_(self) -> np.ndarray:
         """Probability of each sample's own cluster, (n,)."""
-        return np.asarray(self.membership_[np.arange(len(self.labels_)), self.labels_])
+        self._require_centers("confidence_")
+        return np.concatenate([P.max(axis=1) for P in self._membership_blocks()])
+
+    @property
+    def _has_membership(self) -> bool:
+        """Whether there is a membership, without computing it."""
+        return hasattr(self, "embedding_") and hasattr(self, "inertia_")
+
+    def _require_centers(self, name: str) -> None:
+        if not self._has_membership:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: it needs a fit with an embedding and "
+                "cluster centers"
+            )
+
+    def _membership_blocks(self) -> Iterator[np.ndarray]:
+        """Yield the membership of the fitted samples, some rows at a time."""
+        H, n = self.embedding_, len(self.labels_)
+        take = getattr(H, "read", lambda start, stop: H[start:stop])  # parts on disk, or an array
+        for start in range(0, n, ROWS):
+            yield self._membership_of(take(start, min(start + ROWS, n)))
 
     def _membership_of(self, H: np.ndarray) -> np.ndarray:
         """Return the membership (b, k) of rows of the embedding (b, r)."""

@@ -13,6 +13,7 @@ from typing import Any
 from .._version import __version__
 from . import questions, sections
 from .charts import chart_data
+from .confidence import certainty
 from .groups import silhouettes
 from .html import Raw, text
 from .subject import Subject
@@ -31,6 +32,7 @@ def render(subject: Subject) -> str:
         sections.summary(subject, found),
         sections.clusters(subject, found),
         sections.known_classes(subject, data["classes"]),
+        certainty(subject),
         views(subject),
         questions.stability(subject),
         questions.influence(subject),
