@@ -96,9 +96,10 @@ def case(name: str, rows: int, method: str = "graph-fusion", kind: str = "fit") 
 
 def lacking(views: MultiView) -> MultiView:
     """Return the views without a random 30 % of the samples of each; no sample loses all."""
-    rng = np.random.default_rng(0)
-    present = rng.random((len(views), views.n_views)) > LACKING
-    present[np.arange(len(views)), rng.integers(0, views.n_views, len(views))] = True
+    held = np.ones((len(views), views.n_views), bool) if views.present is None else views.present
+    present = held & (np.random.default_rng(0).random(held.shape) > LACKING)
+    gone = ~present.any(axis=1)
+    present[gone] = held[gone]
     return MultiView(views, present=present)
 
 

@@ -54,7 +54,8 @@ def fitted_to_heads(n, k, m, seed=0):
 
 
 SECTIONS = [
-    "summary", "clusters", "classes", "confidence", "views", "samples", "blocks", "spectra", "details",
+    "summary", "clusters", "classes", "confidence", "views", "samples", "blocks", "spectra",
+    "details",
 ]  # fmt: skip
 OF_MKC_DNM = ("MKC-DNM", "Zhang", "certificate", "N-noise", "C-noise", "threshold", "dimensions_")
 

@@ -11,9 +11,18 @@ import numpy as np
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..inspection import ChoiceOfK, Stability, ViewInfluence, stability, view_influence
+from ..inspection import (
+    Annotations,
+    ChoiceOfK,
+    Markers,
+    Stability,
+    ViewInfluence,
+    stability,
+    view_influence,
+)
 from ..inspection.view_influence import LeftOut
 from ..io.atomic import write_csv_atomic
+from .after import annotations_as_dict, markers_as_dict
 from .results import plain
 
 PATIENCE = 120.0  # seconds that the checks may be expected to take without being asked for
@@ -72,6 +81,10 @@ def answers_as_dict(answers: Sequence[Any]) -> dict[str, Any]:
             }
         elif isinstance(answer, ViewInfluence):
             found["view_influence"] = _influence(answer)
+        elif isinstance(answer, Markers):
+            found["markers"] = markers_as_dict(answer)
+        elif isinstance(answer, Annotations):
+            found["annotations"] = annotations_as_dict(answer)
     return found
 
 

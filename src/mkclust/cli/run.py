@@ -22,6 +22,13 @@ from ..inspection import ChoiceOfK, choose_k, confidence
 from ..progress import listening
 from ..report import pageable, write_report
 from . import app, startup
+from .after import (
+    Clinical,
+    found_annotations,
+    found_markers,
+    write_annotations,
+    write_markers,
+)
 from .answers import answers_as_dict, checked_answers, write_stability
 from .output_directory import OutputFolder, Written
 from .results import write_arrays, write_result
@@ -42,6 +49,8 @@ class Job:
     checks: bool | None = None
     save: Path | None = None
     quiet: bool = False
+    markers: bool = True
+    clinical: Clinical | None = None
 
 
 @dataclass(frozen=True)
@@ -105,6 +114,9 @@ def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
             model.fit(data)
         with watch.stage("checks"):
             checked, skipped = checked_answers(model, data, job.checks, watch.seconds["fit"])
+            marked, why = found_markers(model, data, checked, job.markers)
+            compared, not_compared = found_annotations(job.clinical, model, data.index)
+            checked, skipped = [*checked, *marked, *compared], [*skipped, *why, *not_compared]
     notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
     notes += [note for note in getattr(model, "notes_", ()) if not any(note in n for n in notes)]
     if job.report and not pageable(model, data):
@@ -122,7 +134,9 @@ def _written(job: Job, data: MultiView | Rows, found: Outcome, watch: Stopwatch)
     } | answers_as_dict(found.answers)
 
     def write(folder: Path) -> list[Path]:
-        written = write_arrays(folder, model, data) + write_stability(folder, found.answers)
+        written = write_arrays(folder, model, data)
+        for part in (write_stability, write_markers, write_annotations):
+            written += part(folder, found.answers)
         if job.report and pageable(model, data):
             written.append(folder / "report.html")
             write_report(
@@ -155,7 +169,7 @@ def _print(
     if found.choice is not None:
         console.print(choice_table(found.choice, job.model))
     console.print(summary(job.model, data))
-    if job.model._has_membership:
+    if job.model._has_membership and job.model.n_clusters > 1:
         console.print(f"[bold]Confidence:[/] {confidence(job.model)}")
     for answer in found.checked:
         console.print(f"[bold]{answer.title}:[/] {clean(str(answer))}")

@@ -20,7 +20,7 @@ HINT = (
 
 def certainty(subject: Subject) -> Raw:
     """Return the confidence by cluster and the least certain samples, by name."""
-    if not subject.model._has_membership:
+    if not subject.model._has_membership or subject.k < 2:
         return Raw("")
     found = confidence(subject.model, np.asarray(subject.samples, dtype=object))
     clusters = [

@@ -12,10 +12,12 @@ from typing import Any
 
 from .._version import __version__
 from . import questions, sections
+from .annotations import clinical
 from .charts import chart_data
 from .confidence import certainty
 from .groups import silhouettes
 from .html import Raw, text
+from .markers import features
 from .subject import Subject
 from .views import spectra, views
 
@@ -34,6 +36,8 @@ def render(subject: Subject) -> str:
         sections.known_classes(subject, data["classes"]),
         certainty(subject),
         views(subject),
+        features(subject),
+        clinical(subject),
         questions.stability(subject),
         questions.influence(subject),
         questions.choice(subject),

@@ -15,7 +15,9 @@ from ..agreement.chance import unrelated
 from ..base import MultiViewClusterer
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..inspection.annotations import Annotations
 from ..inspection.choose_k import ChoiceOfK
+from ..inspection.markers import Markers
 from ..inspection.stability import Stability
 from ..inspection.view_influence import ViewInfluence
 
@@ -47,6 +49,8 @@ class Subject:
         SHA-256 of the views, where they were given in memory.
     choice, stability, influence
         Results of choose_k, stability and view_influence, or None.
+    markers, annotations
+        Results of markers and compare_annotations, or None.
     """
 
     model: Any
@@ -62,6 +66,8 @@ class Subject:
     choice: ChoiceOfK | None = None
     stability: Stability | None = None
     influence: ViewInfluence | None = None
+    markers: Markers | None = None
+    annotations: Annotations | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -118,13 +124,17 @@ def subject(
 
 def _answered(model: Any, answers: Sequence[Any]) -> dict[str, Any]:
     """Return each answer under the name of its field."""
-    kinds = {"choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence}
+    kinds = {
+        "choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence,
+        "markers": Markers, "annotations": Annotations,
+    }  # fmt: skip
     fields = {"choice": getattr(model, "choice_of_k_", None)}
     for answer in answers:
         name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
         if name is None:
             raise InputError(
-                "answers must be results of choose_k, stability or view_influence, not "
+                "answers must be results of choose_k, stability, view_influence, markers or "
+                "compare_annotations, not "
                 f"{type(answer).__name__}"
             )
         fields[name] = answer
