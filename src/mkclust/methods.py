@@ -13,8 +13,9 @@ from .dual_noise import MKCDNM
 from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
 from .inspection.choose_k import choose_k
-from .io._guards.limits import DEFAULT_LIMITS, Limits
+from .io._guards.limits import DEFAULT_LIMITS, Limits, as_path
 from .io.archive import ADVICE, Archive, read_archive, rebuilding
+from .io.manifest import require_complete_set
 from .out_of_sample.neighbors import NeighborExtension
 from .out_of_sample.nystroem import FeatureExtension, KernelExtension
 
@@ -118,6 +119,7 @@ def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> An
     >>> bool((model.predict(views) == model.labels_).all())
     True
     """
+    require_complete_set(as_path(path))
     found = read_archive(path, limits)
     with rebuilding(path):
         return _model(found)

@@ -89,6 +89,22 @@ def test_chunks_on_disk_give_the_membership_of_memory(views, tmp_path):
     np.testing.assert_array_equal(here.membership_.argmax(axis=1), here.labels_)
 
 
+def test_the_frame_has_confidence_and_membership_by_sample_name(views):
+    pd = pytest.importorskip("pandas")
+    names = [f"p{i}" for i in range(90)]
+    frames = {
+        name: pd.DataFrame(view, index=names) for name, view in zip("ab", views.views, strict=False)
+    }
+    model = GraphFusion(3, random_state=0).fit(
+        {k: v.sample(frac=1, random_state=1) for k, v in frames.items()}
+    )
+    frame = model.to_frame()
+    assert list(frame) == ["cluster", "confidence", "membership_0", "membership_1", "membership_2"]
+    own = frame.filter(like="membership").max(axis=1)
+    np.testing.assert_array_equal(own, frame["confidence"])
+    np.testing.assert_array_equal(frame.index, model.sample_names_in_)
+
+
 def test_one_cluster_is_certain(views):
     model = GraphFusion(1, random_state=0).fit(views)
     np.testing.assert_array_equal(model.confidence_, np.ones(90))

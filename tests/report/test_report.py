@@ -218,7 +218,8 @@ def test_clusters_that_ran_empty_have_a_page(occupied, tmp_path):
 
 def test_a_page_without_views_or_with_one(model, views, tmp_path):
     page = Page(write_report(model, tmp_path / "bare.html"))
-    assert page.data["samples"]["names"][:2] == ["0", "1"] and page.data["classes"] is None
+    assert page.data["samples"]["names"][:2] == ["patient 0", "patient 1"]
+    assert page.data["classes"] is None
     assert "columns" not in page.text.split("Agreement:")[0] and "SHA-256" not in page.text
     alone = views.select(["view1"])
     page = Page(

@@ -23,8 +23,9 @@ from ..metrics import evaluate
 SCHEMA = 2
 DIGITS = 4  # of a confidence in a table
 PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
-TOO_LARGE = (  # n rows, or k x k numbers: in files of their own, or in none
+TOO_LARGE = (  # n rows, f names or k x k numbers: in files of their own, or in none
     "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
+    "sample_names_in_", "view_feature_names_in_", "feature_names_in_",
 )  # fmt: skip
 
 
@@ -133,11 +134,9 @@ def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> list
 
 def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
     names = np.arange(len(views)) if views.index is None else views.index
-    columns: dict[str, Any] = {"sample": names, "cluster": model.labels_}
-    if getattr(model, "support_", None) is not None:
-        columns["views"] = model.support_
-    if model._has_membership:
-        columns["confidence"] = np.round(model.confidence_, DIGITS)
+    columns: dict[str, Any] = {"sample": names} | model.per_sample()
+    if "confidence" in columns:
+        columns["confidence"] = np.round(columns["confidence"], DIGITS)
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     written = [folder / "labels.csv"]
     write_csv_atomic(written[0], list(columns), rows)

@@ -59,12 +59,12 @@ class Metric:
         """Return the squared norm of every sample: (n,)."""
         return np.diagonal(self.points).copy() if self.gram else squared_norms(self.points)
 
-    def products(self, rows: slice, columns: slice | np.ndarray) -> np.ndarray:
+    def products(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Return inner products of some samples with others, in C order."""
         X = self.points
         if self.gram:
-            return np.array(X[rows, columns], order="C")
-        same = isinstance(columns, slice) and rows == columns
+            return np.array(X[rows][:, columns], order="C")
+        same = isinstance(rows, slice) and isinstance(columns, slice) and rows == columns
         left = X[rows]
         right = left if same else X[columns]
         if sp.issparse(X):
@@ -176,7 +176,7 @@ class SummedMetric:
         """Return the squared norm of every sample: (n,)."""
         return np.asarray(sum(part.norms() for part in self.parts))
 
-    def products(self, rows: slice, columns: slice | np.ndarray) -> np.ndarray:
+    def products(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Return inner products of some samples with others, in C order."""
         total = self.parts[0].products(rows, columns)
         for part in self.parts[1:]:

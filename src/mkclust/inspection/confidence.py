@@ -82,7 +82,7 @@ def confidence(model: MultiViewClusterer, index: Any = None) -> Confidence:
     model : MultiViewClusterer
         Fitted, by a method with an embedding and cluster centers.
     index : (n,) sequence, optional
-        Names of the samples, in place of their positions.
+        Names of the samples, in place of those of the fit.
 
     Returns
     -------
@@ -104,7 +104,8 @@ def confidence(model: MultiViewClusterer, index: Any = None) -> Confidence:
             "embedding, or the embedding was not kept"
         )
     labels = np.asarray(model.labels_)
-    names = np.arange(len(labels)) if index is None else np.asarray(index)
+    fitted = getattr(model, "sample_names_in_", np.arange(len(labels)))
+    names = np.asarray(fitted if index is None else index)
     if names.shape != labels.shape:
         raise InputError(f"index has {len(names)} names for {len(labels)} samples")
     own, rivals, next_best = (

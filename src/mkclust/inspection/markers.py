@@ -157,7 +157,7 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
         found = _tested(data, p, np.arange(len(data)), labels, k)
         if others is not None:
             found = replace(found, p=_tested(data, p, *others[p], k).p)
-        parts.append(_entries(found, data, p))
+        parts.append(_entries(found, data, p, model.view_feature_names_in_[p]))
     return _sorted(parts, others is not None)
 
 
@@ -193,10 +193,11 @@ def matched(found: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.asarray(linear_sum_assignment(table, maximize=True)[1][found])
 
 
-def _entries(found: GroupTests, data: MultiView, p: int) -> dict[str, np.ndarray]:
+def _entries(
+    found: GroupTests, data: MultiView, p: int, given: np.ndarray | None
+) -> dict[str, np.ndarray]:
     """Return one entry per cluster and column, without clusters that the view lacks."""
     k, f = found.p.shape
-    given = getattr(data, "feature_names", (None,) * data.n_views)[p]
     names = np.arange(f).astype(str).astype(object) if given is None else np.asarray(given, object)
     entries = {
         "cluster": np.repeat(np.arange(k), f),

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.alignment import lacking_words, placed
-from ..data.views import MultiView, check_finite
+from ..data.matrices import check_finite
+from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ._guards.limits import naming
 from .choose import Name, Request
@@ -198,6 +199,7 @@ def combine(
         index=None if index is None else np.array(index),
         notes=[*notes, *more_notes],
         present=_present(tables),
+        feature_names=[table.columns for table in tables],
     )
 
 

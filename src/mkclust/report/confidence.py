@@ -22,7 +22,7 @@ def certainty(subject: Subject) -> Raw:
     """Return the confidence by cluster and the least certain samples, by name."""
     if not subject.model._has_membership or subject.k < 2:
         return Raw("")
-    found = confidence(subject.model, np.asarray(subject.samples, dtype=object))
+    found = confidence(subject.model, np.array(subject.samples, dtype=object))
     clusters = [
         [f"cluster {c}", bar(value, number(value, 2))] for c, value in enumerate(found.clusters)
     ]

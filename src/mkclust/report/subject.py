@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..agreement.chance import unrelated
-from ..base import MultiViewClusterer
+from ..base import MultiViewClusterer, in_fitted_order
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection.annotations import Annotations
@@ -101,12 +101,12 @@ def subject(
     check_is_fitted(model, "labels_")
     names = tuple(map(str, model.view_names_in_))
     n = len(model.labels_)
-    data = None if views is None else _checked(model, views, names, n)
+    data = None if views is None else _checked(model, views)
     if classes is None and data is not None:
         classes = data.labels
     if classes is not None and len(classes := np.asarray(classes)) != n:
         raise InputError(f"{len(classes)} classes for {n} samples")
-    index = range(n) if data is None or data.index is None else data.index
+    index = getattr(model, "sample_names_in_", range(n))
     return Subject(
         model=model,
         views=tuple(map(shortened, names)),
@@ -166,13 +166,7 @@ def checksum(views: MultiView) -> str:
     return digest.hexdigest()
 
 
-def _checked(model: Any, views: Any, names: tuple[str, ...], n: int) -> Any:
-    data: Any = views
-    if not isinstance(views, MultiView):  # read as the model would, without changing the model
-        data = type(model)(**model.get_params(deep=False))._checked_views(views)
-    if len(data) != n or data.names != names:
-        raise InputError(
-            f"the model was fitted to {n} samples in the views {', '.join(names)}, "
-            f"but views has {len(data)} samples in {', '.join(data.names)}"
-        )
-    return data
+def _checked(model: Any, views: Any) -> Any:
+    """Return views as the model took them, without changing the model."""
+    fresh = type(model)(**model.get_params(deep=False))
+    return in_fitted_order(model, fresh._checked_views(views))
