@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ..agreement.cache import reused
 from ..agreement.redundancy import redundancy
 from ..agreement.subspaces import GraphSubspaces
+from ..data.gaps import require_no_gaps
 from ..data.views import MultiView
 from ..graphs.affinity import affinity_graph
 from ..graphs.metrics import Metric, view_metrics, with_gram
@@ -33,6 +34,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
     """
 
     def __init__(self, views: MultiView, n_neighbors: int, indefinite: str = "raise") -> None:
+        require_no_gaps(views)
         self.views = views
         self.names = views.names
         self.n_neighbors = n_neighbors

@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import MultiViewClusterer, check_same_views
+from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning
 from ..graphs.neighbors import EXACT_UP_TO
 from ..linalg.threads import in_parallel
+from ..preprocessing.intake import in_fitted_order
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -52,7 +53,7 @@ def views_of(
     """
     taken = unfitted(model)._checked_views(views)
     if hasattr(model, "labels_"):
-        check_same_views(model, taken)
+        taken = in_fitted_order(model, taken)
     n = len(taken)
     if n <= EXACT_UP_TO:
         return taken.in_memory() if isinstance(taken, Rows) else taken, np.arange(n)
