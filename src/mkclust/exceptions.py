@@ -30,6 +30,10 @@ class MissingRowsWarning(MkclustWarning):
     """Some views lack samples, which were clustered from the views they have."""
 
 
+class KeyColumnWarning(MkclustWarning):
+    """A column looks like a key of the samples but is used as a feature."""
+
+
 class ConvergenceWarning(MkclustWarning):
     """A method stopped at its cap on iterations, or found another number of clusters than asked."""
 

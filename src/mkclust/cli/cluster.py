@@ -32,7 +32,7 @@ from .options import (
 )
 from .output_directory import OutputFolder, check_model_path
 from .results import valid
-from .run import Job, Stopwatch, run
+from .run import Job, Stopwatch, heard, run
 
 Clusters = Annotated[
     str,
@@ -101,13 +101,15 @@ def cluster(
     folder.check(report=report, stability=stability is not False)
     if save is not None:
         check_model_path(save, folder, inputs)
-    with watch.stage("read"):
+    with watch.stage("read"), heard() as warned:
         data = _data(
             model, read_views(paths, views, labels, index, transpose, kernels, limit), options
         )
     tried = None if isinstance(asked, int) else asked
     source = [valid(str(path)) for path in paths]
-    job = Job(model, tried, folder, source, _command(), report, stability, save, quiet)
+    job = Job(
+        model, tried, folder, source, _command(), report, stability, save, quiet, tuple(warned)
+    )
     run(job, data, watch)
 
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +14,9 @@ from ..methods import METHODS
 from .arguments import chosen_limits, contents, read_views
 from .method_options import own_parameters, owners
 from .options import Limit
-from .wording import option
+from .run import heard
+from .summary import clean
+from .wording import in_options, option
 
 
 def inspect(
@@ -28,12 +29,15 @@ def inspect(
     for variable in contents(path, chosen_limits(limit)):
         shape = " x ".join(map(str, variable.shape))
         cells = (variable.name, variable.kind, shape, variable.dtype, variable.role)
-        table.add_row(*(escape(str(cell)) for cell in cells))
+        table.add_row(*(clean(str(cell)) for cell in cells))
     console.print(table)
-    data = read_views([path], limit=limit)
-    console.print(f"\n{escape(repr(data))}", soft_wrap=True)
+    with heard() as warned:
+        data = read_views([path], limit=limit)
+    console.print(f"\n{clean(repr(data))}", soft_wrap=True)
     for note in data.notes:
-        console.print(f"[dim]- {escape(note)}[/]", soft_wrap=True)
+        console.print(f"[dim]- {clean(in_options(note))}[/]", soft_wrap=True)
+    for note in warned:
+        console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)
     if data.labels is not None:
         console.print(f"[dim]- {len(set(data.labels.tolist()))} known classes[/]")
 

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from ..exceptions import InputError
 from ..methods import load
@@ -16,7 +15,9 @@ from .arguments import chosen_limits, input_files, read_views
 from .options import Index, Labels, Limit, Out, Overwrite, Paths, Quiet, Transpose, ViewNames
 from .output_directory import OutputFolder
 from .results import write_predictions
-from .run import progress
+from .run import heard, progress
+from .summary import clean
+from .wording import in_options
 
 
 def predict(
@@ -45,9 +46,12 @@ def predict(
             f"{model}: {fitted.title} is not defined for samples that were not fitted; cluster "
             "all samples together, or use --method graph-fusion or mkc-dnm"
         )
-    data = read_views(paths, views, labels, index, transpose, kernels=False, limit=limit)
+    with heard() as warned:
+        data = read_views(paths, views, labels, index, transpose, False, limit)
     with progress(quiet):
         written = folder.write(lambda staged: write_predictions(staged, fitted, data))
     console = Console(highlight=False, quiet=quiet)
+    for note in warned:
+        console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)
     console.print(f"{len(data)} samples assigned to {fitted.n_clusters} clusters by {fitted.title}")
-    console.print(escape(written.describe(out)), soft_wrap=True)
+    console.print(clean(written.describe(out)), soft_wrap=True)

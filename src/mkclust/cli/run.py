@@ -42,6 +42,7 @@ class Job:
     checks: bool | None = None
     save: Path | None = None
     quiet: bool = False
+    warnings: tuple[str, ...] = ()  # of reading
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,7 @@ def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
 
 def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
     model, choice = job.model, None
-    with warnings.catch_warnings(record=True) as caught, progress(job.quiet), shared_views():
-        warnings.simplefilter("always", MkclustWarning)
+    with heard() as caught, progress(job.quiet), shared_views():
         if job.tried is not None:
             with watch.stage("choose k"):
                 choice = choose_k(model, data, job.tried)
@@ -105,7 +105,7 @@ def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
             model.fit(data)
         with watch.stage("checks"):
             checked, skipped = checked_answers(model, data, job.checks, watch.seconds["fit"])
-    notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+    notes = [*job.warnings, *caught]
     notes += [note for note in getattr(model, "notes_", ()) if not any(note in n for n in notes)]
     if job.report and not pageable(model, data):
         skipped.append("report.html was not written: it needs the embedding in memory.")
@@ -165,6 +165,16 @@ def _print(
     if job.save is not None:
         console.print(clean(f"Model written to {os.fspath(job.save)}"))
     console.print(watch.describe())
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Collect the warnings of the package instead of printing them; complete after the block."""
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MkclustWarning)
+        yield found
+    found += [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
 
 
 @contextmanager

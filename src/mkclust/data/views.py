@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
 from .frames import is_frame, is_polars, text_columns
+from .keys import keyed
 
 
 class MultiView:
@@ -78,6 +79,9 @@ class MultiView:
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
         if kernels:
             items = [columns_as_rows(item) if is_frame(item) else item for item in items]
+        elif index is None:
+            items, told = keyed(items, self.names)
+            notes = (*notes, *told)
         order = align(items, self.names)
         self.kernels: bool = bool(kernels)
         found_in = [
@@ -229,7 +233,8 @@ def split_columns(table: Any, columns: Any) -> MultiView:
         except (IndexError, KeyError) as error:
             raise InputError(f"columns of view {name!r} are not in the table: {error}") from None
 
-    return MultiView({str(name): part(name, chosen) for name, chosen in columns.items()})
+    parts = {str(name): part(name, chosen) for name, chosen in columns.items()}
+    return MultiView(parts, index=table.index.to_numpy() if frame else None)
 
 
 def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:

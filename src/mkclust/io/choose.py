@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..data.keys import plain
 from ..exceptions import FileFormatError, InputError
 from .variables import (
     KERNEL_NAMES,
@@ -17,7 +18,6 @@ from .variables import (
     is_kernel_name,
     is_label_name,
     listed,
-    plain,
     rank,
 )
 

@@ -13,12 +13,14 @@ from typing import TextIO
 
 import numpy as np
 
+from ..data.keys import is_index_name
 from ..exceptions import FileFormatError
 from ._guards.limits import Limits, check_texts, parsing
 from .assemble import as_labels
 from .choose import Request
-from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
-from .variables import Variable, is_index_name, is_label_name
+from .columns import check_unique, class_columns, special_columns
+from .tables import Classes, Table, view_table, with_key
+from .variables import Variable, is_label_name
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 DELIMITERS = "\t;,"  # in this order: commas also occur as decimal points and inside names
@@ -47,15 +49,21 @@ def describe(path: Path, limits: Limits, classes: bool) -> Variable:
 
 def read_table(path: Path, request: Request, limits: Limits) -> Table:
     """Read a view: numbers, with sample names and classes as separate columns."""
+    return with_key(lambda tried: _table(path, request, limits, tried))
+
+
+def _table(path: Path, request: Request, limits: Limits, tried: int) -> Table:
     with parsing("table", ADVICE), _open(path, limits) as file:
         text = _text(file, limits, classes=False)
-        special = special_columns(text.columns, text.has_header, _is_text(text.first[0]), request)
-        kept = [p for p in range(len(text.columns)) if p not in special]
+        special = special_columns(
+            text.columns, text.has_header, _is_text(text.first[0]), request, tried
+        )
+        kept = [p for p in range(len(text.columns)) if p not in special.positions]
         if not kept:
             raise FileFormatError("it has no columns of numbers")
-        numbers, aside = _body(text, kept, [p for p in special if p is not None], limits)
+        numbers, aside = _body(text, kept, special.positions, limits)
     values = np.frombuffer(numbers).reshape(-1, len(kept))
-    index, labels = (None if p is None else aside[p] for p in special)
+    index, labels = (None if p is None else aside[p] for p in special[:2])
     found = None if labels is None or request.labels is False else as_labels(_typed(labels))
     table = view_table(path, values, text.columns, special, index, found)
     return table if text.has_header else replace(table, columns=None)

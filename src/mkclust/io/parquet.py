@@ -13,7 +13,8 @@ from ._guards.limits import Limits, check_texts, parsing
 from ._guards.parquet_pages import check_pages
 from .assemble import as_labels
 from .choose import Name, Request
-from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
+from .columns import check_unique, class_columns, special_columns
+from .tables import Classes, Table, view_table, with_key
 from .variables import Variable
 
 ADVICE = "write it again, with one column per feature"
@@ -28,11 +29,15 @@ def describe(path: Path, limits: Limits, classes: bool) -> Variable:
 
 def read_table(path: Path, request: Request, limits: Limits) -> Table:
     """Read a view: numbers, with sample names and classes as separate columns."""
+    return with_key(lambda tried: _table(path, request, limits, tried))
+
+
+def _table(path: Path, request: Request, limits: Limits, tried: int) -> Table:
     with _opened(path, limits) as file:
         columns = file.schema_arrow.names
         header, text, index = _hints(file, request.index)
-        special = special_columns(columns, header, text, replace(request, index=index))
-        kept = [p for p in range(len(columns)) if p not in special]
+        special = special_columns(columns, header, text, replace(request, index=index), tried)
+        kept = [p for p in range(len(columns)) if p not in special.positions]
         for position in kept:
             _check_numeric(columns[position], file.schema_arrow.types[position])
         if not kept or not file.metadata.num_rows:
@@ -42,7 +47,7 @@ def read_table(path: Path, request: Request, limits: Limits) -> Table:
             values = np.empty((table.num_rows, len(kept)))
             for place, position in enumerate(kept):
                 values[:, place] = table.column(position).cast("float64").to_numpy()
-            names, labels = (None if p is None else _listed(table.column(p)) for p in special)
+            names, labels = (None if p is None else _listed(table.column(p)) for p in special[:2])
     samples = None if names is None else [str(name) for name in names]
     check_texts(samples or (), limits)
     if labels is None or request.labels is False:
