@@ -12,18 +12,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    check_random_state,
-    validate_data,
-)
+from sklearn.utils.validation import check_array, check_is_fitted, check_random_state, validate_data
 
 from .agreement.subspaces import KernelSubspaces, SpectraInMemory
 from .chunked.rows import Rows, stored_rows
 from .chunked.sources import PartsSource
 from .data.adapters import as_views, is_several
 from .data.missing import check_presence, require_complete
+from .data.missing_values import with_nan
 from .data.views import MultiView, split_columns
 from .exceptions import InputError, MissingRowsWarning, warn
 from .graphs.affinity import default_n_neighbors, knn_affinity
@@ -205,6 +201,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         return views
 
     def _views_of_table(self, X: Any, reset: bool = True) -> MultiView:
+        X = with_nan(X, "X")
         if not hasattr(X, "columns") and not sp.issparse(X):
             try:
                 X = check_array(

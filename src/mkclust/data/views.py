@@ -12,6 +12,7 @@ from ..exceptions import InputError
 from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
 from .frames import is_frame, is_polars, text_columns
 from .keys import keyed
+from .missing_values import with_nan
 
 
 class MultiView:
@@ -77,6 +78,7 @@ class MultiView:
         self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
         if len(self.names) != len(items):
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
+        items = [with_nan(item, name) for item, name in zip(items, self.names, strict=True)]
         if kernels:
             items = [columns_as_rows(item) if is_frame(item) else item for item in items]
         elif index is None:
@@ -397,6 +399,9 @@ def _check_square(views: Sequence[Any], names: Sequence[str]) -> None:
 def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:
     if values is None:
         return None
+    if np.ma.is_masked(values):
+        count = np.count_nonzero(np.ma.getmaskarray(values))
+        raise InputError(f"{what} has {count} masked entries: fill them in")
     column = np.asarray(values)
     if column.shape != (len(views),):
         raise InputError(
