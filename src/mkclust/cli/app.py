@@ -84,8 +84,8 @@ class LazyGroup(TyperGroup):
 def loaded(name: str) -> Any:
     """Import a command and return it as typer runs it.
 
-    >>> [option.name for option in loaded("inspect").params]
-    ['path', 'limit']
+    >>> [option.name for option in loaded("inspect").params][:3]
+    ['path', 'labels', 'index']
     """
     entry = COMMANDS[name]
     found = getattr(import_module(entry.module, __package__), entry.name)
@@ -102,7 +102,6 @@ app = typer.Typer(
     cls=LazyGroup,
     help="Cluster samples that are described by several views or kernel matrices.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings=SETTINGS,

@@ -18,7 +18,10 @@ from ..methods import DEFAULT, METHODS, estimator_for
 from .arguments import asked_k, in_memory, input_files, read_views
 from .method_options import chosen_options, with_method_options
 from .options import (
+    AsJson,
     AsKernels,
+    Decimal,
+    DropColumns,
     Index,
     Labels,
     Limit,
@@ -27,6 +30,7 @@ from .options import (
     Overwrite,
     Paths,
     Quiet,
+    Separator,
     Transpose,
     ViewNames,
 )
@@ -74,6 +78,9 @@ def cluster(
     index: Index = None,
     transpose: Transpose = None,
     kernels: AsKernels = None,
+    drop_column: DropColumns = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     limit: Limit = None,
     n_init: Restarts = None,
     seed: Seed = None,
@@ -82,6 +89,7 @@ def cluster(
     stability: Checks = None,
     report: Report = True,
     save: Save = None,
+    json: AsJson = False,
     quiet: Quiet = False,
     **options: Any,
 ) -> None:
@@ -102,14 +110,16 @@ def cluster(
     if save is not None:
         check_model_path(save, folder, inputs)
     with watch.stage("read"), heard() as warned:
-        data = _data(
-            model, read_views(paths, views, labels, index, transpose, kernels, limit), options
+        found = read_views(
+            paths, views, labels, index, transpose, kernels, limit, drop_column, sep, decimal
         )
+        data = _data(model, found, options)
     tried = None if isinstance(asked, int) else asked
     source = [valid(str(path)) for path in paths]
     job = Job(
-        model, tried, folder, source, _command(), report, stability, save, quiet, tuple(warned)
-    )
+        model, tried, folder, source, _command(), report, stability, save, quiet,
+        tuple(warned), json,
+    )  # fmt: skip
     run(job, data, watch)
 
 

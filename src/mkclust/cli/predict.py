@@ -12,9 +12,23 @@ from ..exceptions import InputError
 from ..methods import load
 from ..out_of_sample.predictor import OutOfSample
 from .arguments import chosen_limits, input_files, read_views
-from .options import Index, Labels, Limit, Out, Overwrite, Paths, Quiet, Transpose, ViewNames
+from .options import (
+    AsJson,
+    Decimal,
+    DropColumns,
+    Index,
+    Labels,
+    Limit,
+    Out,
+    Overwrite,
+    Paths,
+    Quiet,
+    Separator,
+    Transpose,
+    ViewNames,
+)
 from .output_directory import OutputFolder
-from .results import write_predictions
+from .results import print_json, result_as_dict, write_predictions
 from .run import heard, progress
 from .summary import clean
 from .wording import in_options
@@ -27,9 +41,13 @@ def predict(
     labels: Labels = None,
     index: Index = None,
     transpose: Transpose = None,
+    drop_column: DropColumns = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     limit: Limit = None,
     out: Out = Path("mkclust-predicted"),
     overwrite: Overwrite = False,
+    json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Assign new samples to the clusters of a saved model.
@@ -47,11 +65,15 @@ def predict(
             "all samples together, or use --method graph-fusion or mkc-dnm"
         )
     with heard() as warned:
-        data = read_views(paths, views, labels, index, transpose, False, limit)
+        data = read_views(
+            paths, views, labels, index, transpose, False, limit, drop_column, sep, decimal
+        )
     with progress(quiet):
         written = folder.write(lambda staged: write_predictions(staged, fitted, data))
-    console = Console(highlight=False, quiet=quiet)
+    console = Console(highlight=False, quiet=quiet, stderr=json)
     for note in warned:
         console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)
     console.print(f"{len(data)} samples assigned to {fitted.n_clusters} clusters by {fitted.title}")
     console.print(clean(written.describe(out)), soft_wrap=True)
+    if json:
+        print_json(result_as_dict(folder.path, written.names))

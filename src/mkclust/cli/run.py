@@ -24,7 +24,7 @@ from ..report import pageable, write_report
 from . import app, startup
 from .answers import answers_as_dict, checked_answers, write_stability
 from .output_directory import OutputFolder, Written
-from .results import write_arrays, write_result
+from .results import print_json, result_as_dict, write_arrays, write_result
 from .summary import choice_table, clean, summary
 from .wording import in_options
 
@@ -43,6 +43,7 @@ class Job:
     save: Path | None = None
     quiet: bool = False
     warnings: tuple[str, ...] = ()  # of reading
+    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,8 @@ def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
             with watch.stage("save"):
                 _save(job.model, job.save, job.folder.path)
     _print(job, data, found, written, watch)
+    if job.json:
+        print_json(result_as_dict(job.folder.path, written.names))
 
 
 def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
@@ -149,7 +152,7 @@ def _save(model: MultiViewClusterer, path: Path, results: Path) -> None:
 def _print(
     job: Job, data: MultiView | Rows, found: Outcome, written: Written, watch: Stopwatch
 ) -> None:
-    console = Console(highlight=False, quiet=job.quiet)
+    console = Console(highlight=False, quiet=job.quiet, stderr=job.json)
     for note in data.notes:
         console.print(f"[dim]{clean(note)}[/]")
     if found.choice is not None:

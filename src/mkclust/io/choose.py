@@ -33,6 +33,9 @@ class Request:
     index: Name = None
     transpose: bool | None = None
     kernels: bool | None = None
+    drop_columns: tuple[str, ...] = ()
+    sep: str | None = None
+    decimal: str | None = None
 
 
 def named(variables: Sequence[Variable], name: str, what: str) -> Variable:

@@ -18,6 +18,7 @@ from ..exceptions import FileFormatError
 from ._guards.limits import naming
 from .choose import Request
 from .columns import NotAKeyError, Special, check_unique
+from .formats import view_name
 from .plan import orientation
 from .variables import is_kernel_name
 
@@ -44,6 +45,8 @@ class Table:
         After alignment: the samples that the file has; None for all.
     key : str, optional
         The column that had the sample names.
+    dropped : tuple of str
+        Columns that were left out, as asked.
     """
 
     path: Path
@@ -55,11 +58,12 @@ class Table:
     oriented: bool = False
     held: np.ndarray | None = None
     key: str | None = None
+    dropped: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Name of the view: that of the file."""
-        return self.path.stem
+        return view_name(self.path)
 
     def turned(self) -> Table:
         """Return the transposed table, unless it is known that rows are samples."""
@@ -118,7 +122,7 @@ def view_table(
             check_unique(index, columns[special.names])
         elif not names_each_row(_as_numbers(index)):
             raise NotAKeyError
-    notes = [f"View {path.stem} has the {values.shape[1]} columns of {path.name}."]
+    notes = [f"View {view_name(path)} has the {values.shape[1]} columns of {path.name}."]
     for position, what in (
         (special.names, "names the samples"),
         (special.labels, "holds the labels"),
@@ -128,7 +132,9 @@ def view_table(
     for position in special.refused:
         what = "has repeated values and is used as a feature, not as sample names"
         notes.append(f"Column {columns[position]!r} of {path.name} {what}.")
-    kept = tuple(name for p, name in enumerate(columns) if p not in special.positions)
+    dropped = tuple(columns[position] for position in special.dropped)
+    notes += [f"Column {name!r} of {path.name} was dropped, as asked." for name in dropped]
+    kept = tuple(name for p, name in enumerate(columns) if p not in special.apart)
     return Table(
         path,
         values,
@@ -137,6 +143,7 @@ def view_table(
         labels,
         tuple(notes),
         key=None if special.names is None else columns[special.names],
+        dropped=dropped,
     )
 
 
@@ -343,6 +350,16 @@ def _classes(
         notes.append("No labels: neither a file nor a column is named like them.")
         return None
     return _merged_labels(found)
+
+
+def with_classes(views: MultiView, classes: Classes) -> MultiView:
+    """Return views with the labels of a file beside them, matched by sample names if both have."""
+    labels = classes.labels
+    if classes.index is not None and views.index is not None:
+        labels = labels[_order([str(name) for name in views.index], classes)]
+    notes = [note for note in views.notes if note != "No labels, as asked."]
+    notes.append(f"Labels come from {classes.path.name}.")
+    return MultiView(views, labels=labels, notes=notes)
 
 
 def _merged_labels(tables: Sequence[Table]) -> np.ndarray:
