@@ -19,7 +19,7 @@ from .chunked.rows import Rows, stored_rows
 from .chunked.sources import PartsSource
 from .data.adapters import as_views, is_several
 from .data.missing import check_presence, require_complete
-from .data.missing_values import with_nan
+from .data.values import plain_values
 from .data.views import MultiView, split_columns
 from .exceptions import InputError, MissingRowsWarning, warn
 from .graphs.affinity import default_n_neighbors, knn_affinity
@@ -201,7 +201,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         return views
 
     def _views_of_table(self, X: Any, reset: bool = True) -> MultiView:
-        X = with_nan(X, "X")
+        X = plain_values(X, "X")
         if not hasattr(X, "columns") and not sp.issparse(X):
             try:
                 X = check_array(

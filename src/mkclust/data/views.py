@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
 from .frames import is_frame, is_polars, text_columns
 from .keys import keyed
-from .missing_values import with_nan
+from .values import plain_values
 
 
 class MultiView:
@@ -78,7 +78,7 @@ class MultiView:
         self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
         if len(self.names) != len(items):
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
-        items = [with_nan(item, name) for item, name in zip(items, self.names, strict=True)]
+        items = [plain_values(item, name) for item, name in zip(items, self.names, strict=True)]
         if kernels:
             items = [columns_as_rows(item) if is_frame(item) else item for item in items]
         elif index is None:

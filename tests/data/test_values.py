@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from mkclust import GraphFusion, MultiView, datasets
 from mkclust.chunked.rows import Rows
@@ -92,3 +93,52 @@ def test_a_polars_column_of_datetimes_is_named():
     frame = pl.DataFrame({"x": A[:, 0], "when": DATES[:, 0]})
     with pytest.raises(InputError, match=r"a column of datetimes \('when'\)"):
         MultiView([frame, B])
+
+
+@pytest.mark.parametrize("views", [[pd.DataFrame()] * 2, [pd.DataFrame(index=range(5))] * 2])
+def test_empty_frames_are_named(views):
+    with pytest.raises(InputError, match="view 'view1' is empty"):
+        MultiView(views)
+    with pytest.raises(InputError, match="is empty"):
+        GraphFusion(3).fit(views[0])
+    named = pd.DataFrame({"x": []}, index=pd.Index([], dtype=str))
+    with pytest.raises(InputError, match="view 'b' is empty"):
+        MultiView({"a": pd.DataFrame({"x": [1.0]}, index=["p"]), "b": named})
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_integers_beyond_a_float_are_refused(digits):
+    rows = [[10**digits, 1], [2, 3], [4, 5], [6, 7]]
+    for views in ([rows], [np.array(rows, dtype=object)], {"a": rows, "b": rows}):
+        with pytest.raises(InputError, match="integer beyond the range of floating-point"):
+            GraphFusion(2).fit(views)
+    with pytest.raises(InputError, match="integer beyond the range of floating-point"):
+        GraphFusion(2).fit(rows)
+
+
+def broken(form, part, place, value):
+    matrix = getattr(sp, form)(np.where(A > 0, A, 0))
+    getattr(matrix, part)[place] = value
+    return matrix
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "bsr_array", "coo_array"])
+@pytest.mark.parametrize("value", [-7, 10**8])
+def test_sparse_matrices_with_indices_out_of_range_are_refused(form, value):
+    if form == "coo_array":
+        matrix = sp.coo_array(np.where(A > 0, A, 0))
+        matrix.coords[1][3] = value
+        damaged = [matrix]
+    else:
+        damaged = [broken(form, "indices", 3, value), broken(form, "indptr", 1, value)]
+    for matrix in damaged:
+        for call in (lambda m: MultiView([m, B]), GraphFusion(3).fit, lambda m: Rows([m, B])):
+            with pytest.raises(InputError, match="indices outside its shape"):
+                call(matrix)
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_array", "bsr_array", "coo_array", "lil_array",
+                                  "dok_array", "dia_array"])  # fmt: skip
+def test_sound_sparse_matrices_are_taken_and_not_changed(form):
+    matrix = getattr(sp, form)(np.where(A > 0, A, 0))
+    np.testing.assert_array_equal(MultiView([matrix, B]).views[0].toarray(), matrix.toarray())
