@@ -34,6 +34,10 @@ class KeyColumnWarning(MkclustWarning):
     """A column looks like a key of the samples but is used as a feature."""
 
 
+class ColumnsWarning(MkclustWarning):
+    """Columns were left out, or taken by position although they have names."""
+
+
 class ConvergenceWarning(MkclustWarning):
     """A method stopped at its cap on iterations, or found another number of clusters than asked."""
 

@@ -69,8 +69,8 @@ def test_cells_that_are_no_numbers(workbook):
     with pytest.raises(FileFormatError, match="column 'when' is not numeric: '2020-01-02 "):
         read(workbook(one=rows))
     assert read(workbook(one=rows), drop_columns="when")["one"].tolist() == [[1], [2]]
-    with pytest.raises(InputError, match="NaN"):
-        read(workbook(one=[["id", "x"], ["a", "#N/A"], ["b", 2]]))
+    gaps = read(workbook(one=[["id", "x", "y"], ["a", "#N/A", 1], ["b", 2, None]]))["one"]
+    assert np.isnan(gaps).tolist() == [[True, False], [False, True]]
 
 
 def test_empty_rows_and_columns_around_the_table(workbook):

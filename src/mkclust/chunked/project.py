@@ -36,17 +36,19 @@ class Block:
 class ProjectTask:
     r"""$H = ZW$ for the rows of a piece: features (b, sum r) times W (sum r, k).
 
-    With a `folder` the worker writes the rows there and returns only the path.
+    With a `folder` the worker writes the rows there and returns only the path. `key` is that of
+    the run and its data, for the seals of the parts.
     """
 
     features: Features
     W: np.ndarray
     folder: Path | None
     height: int
+    key: str = ""
 
     def __call__(self, piece: Piece) -> Block:
         path = self.path(piece)
-        if path is not None and part_is_sound(path):
+        if path is not None and part_is_sound(path, self.key):
             return Block(piece.start, piece.stop, path=path)
         W = self.W.astype(self.features.dtype)
         parts = [
@@ -56,7 +58,7 @@ class ProjectTask:
         rows = np.concatenate(parts)
         if path is None:
             return Block(piece.start, piece.stop, rows)
-        save_part(path, rows)
+        save_part(path, rows, self.key)
         return Block(piece.start, piece.stop, path=path)
 
     def path(self, piece: Piece) -> Path | None:
@@ -71,9 +73,10 @@ def project(
     pieces: Sequence[Piece],
     engine: Engine,
     folder: Path | None,
+    key: str = "",
 ) -> list[Any]:
     """Compute the blocks of the embedding, in order: O(n r k), and O(n r^2) for the features."""
-    task = ProjectTask(features, W, folder, pieces[0].stop - pieces[0].start)
+    task = ProjectTask(features, W, folder, pieces[0].stop - pieces[0].start, key)
     meter = Meter("embedding", pieces[-1].stop)
     held = []
     for piece, block in zip(pieces, engine.hold(task, pieces), strict=True):

@@ -44,7 +44,7 @@ from .kmeans import Clustering, kmeans
 from .parts import npy_part
 from .passes import total
 from .project import project
-from .rows import Rows
+from .rows import Piece, Rows
 from .sources import ArraySource, PartsSource, Source
 from .work import Work
 
@@ -173,18 +173,13 @@ class LargeRun:
 
     def __post_init__(self) -> None:
         self._dtype = precision(len(self.rows))
-        self._stamps = self._files()
+        self._stamps = self.rows.stamps()
         self._work = None if self.folder is None else Work(self.folder, self._run())
 
-    def _files(self) -> list[str]:
-        """Return a text per view that changes when its files do; empty for views without files."""
-        sources = self.rows.sources
-        return [s.identity() if isinstance(s, PartsSource) else "" for s in sources]
-
     def _run(self) -> dict[str, Any]:
-        """Return what the cross-products depend on: data and features, not k."""
+        """Return what the cross-products depend on beside the data: features, not k."""
         given = vars(self.approximation)
-        return {"version": __version__, "rows": self.rows.identity(), **given}
+        return {"version": __version__, "rows": self.rows.describe(), **given}
 
     def subspaces(self) -> FeatureSubspaces:
         """Run passes one to three: moments of columns, means of features, cross-products."""
@@ -218,8 +213,11 @@ class LargeRun:
             passing(self._keeper.name)
             folder = Path(self._keeper.name) / "embedding"
         with self._timed("embedding"):
-            self._blocks = project(self.features, W, self._pieces, self.engine, folder)
-        for name, before, now in zip(self.rows.names, self._stamps, self._files(), strict=True):
+            key = "" if self._work is None else self._work.key
+            self._blocks = project(self.features, W, self._pieces, self.engine, folder, key)
+        for name, before, now in zip(
+            self.rows.names, self._stamps, self.rows.stamps(), strict=True
+        ):
             if before != now:
                 raise InputError(
                     f"the files of view {name!r} changed while they were read; fit again, into an "
@@ -276,18 +274,34 @@ class LargeRun:
 
     def _graph(self, name: str, source: Source) -> np.ndarray:
         given = self.approximation
-        kept = None if self._work is None else self._work.load(f"graph-{name}")
+        X = np.ascontiguousarray(source.read(0, len(self.rows)))
+        kept = None
+        if self._work is not None:
+            checksums = Piece(0, len(X), (source,), (name,)).checksums([X])
+            self._work.check_data(f"data-{name}", checksums[None], lambda *_: f"view {name!r}")
+            self._work.bind(checksums.tobytes())
+            kept = self._work.load(f"graph-{name}")
         if kept is None:
-            S = sparse_neighbor_graph(source.read(0, len(self.rows)), name=name, **given.params)
+            S = sparse_neighbor_graph(X, name=name, **given.params)
             Z = graph_features(S, given.graph_size, given.center, given.normalize, given.seed)
             kept = {"features": Z.astype(self._dtype)}
             if self._work is not None:
                 self._work.save(f"graph-{name}", kept)
         return kept["features"]
 
+    def _where(self, number: int, p: int) -> str:
+        """Describe the rows of view p in one piece."""
+        piece = self._pieces[number]
+        place = piece.sources[p].place(piece.start)
+        return f"view {piece.names[p]!r}, in the {piece.stop - piece.start} rows from {place} on"
+
     def _moments(self) -> list[Moments]:
+        """Run the pass that reads all rows in every run: its checksums identify the data."""
         with self._timed("moments"):
-            found = self._total("moments", MomentsTask())
+            found = total("moments", MomentsTask(), self._pieces, self.engine, None)
+        if self._work is not None:
+            self._work.check_data("data", found["checksums"], self._where)
+            self._work.bind(found["checksums"].tobytes())
         edges = np.cumsum([source.width for source in self._pieces[0].sources])[:-1]
         means, variances, varies = (
             np.split(values, edges)

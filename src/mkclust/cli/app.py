@@ -37,6 +37,9 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "cluster": Entry(".cluster", "cluster", "Cluster the samples of one or more files."),
+    "explain": Entry(
+        ".explain", "explain", "Print which view sees what, conflicts of views, and other answers."
+    ),
     "predict": Entry(".predict", "predict", "Assign new samples to the clusters of a saved model."),
     "inspect": Entry(".listing", "inspect", "List what a file holds and how it would be used."),
     "methods": Entry(".listing", "methods", "List all methods with their options and references."),

@@ -53,7 +53,9 @@ def predict(
     """Assign new samples to the clusters of a saved model.
 
     The files hold the same views with the same columns as those that were
-    fitted; for kernels, a column for each fitted sample. Writes labels.csv and
+    fitted; for kernels, a column for each fitted sample. Columns are matched by
+    name where both have names: the order does not matter, a missing column is
+    an error, others are ignored with a note. Writes labels.csv and
     embedding.npz to the output folder.
     """
     folder = OutputFolder(out, overwrite=overwrite, inputs=input_files([model, *paths], labels))
@@ -68,8 +70,8 @@ def predict(
         data = read_views(
             paths, views, labels, index, transpose, False, limit, drop_column, sep, decimal
         )
-    with progress(quiet):
-        written = folder.write(lambda staged: write_predictions(staged, fitted, data))
+        with progress(quiet):
+            written = folder.write(lambda staged: write_predictions(staged, fitted, data))
     console = Console(highlight=False, quiet=quiet, stderr=json)
     for note in warned:
         console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)

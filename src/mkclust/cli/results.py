@@ -23,8 +23,9 @@ from ..metrics import evaluate
 
 SCHEMA = 2
 PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
-TOO_LARGE = (  # n rows, or k x k numbers: in files of their own, or in none
+TOO_LARGE = (  # n rows, f names or k x k numbers: in files of their own, or in none
     "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
+    "sample_names_in_", "view_feature_names_in_", "feature_names_in_",
 )  # fmt: skip
 
 
@@ -124,9 +125,7 @@ def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> list
 
 def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
     names = np.arange(len(views)) if views.index is None else views.index
-    columns: dict[str, Any] = {"sample": names, "cluster": model.labels_}
-    if getattr(model, "support_", None) is not None:
-        columns["views"] = model.support_
+    columns: dict[str, Any] = {"sample": names} | model.per_sample()
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     written = [folder / "labels.csv"]
     write_csv_atomic(written[0], list(columns), rows)

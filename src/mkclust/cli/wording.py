@@ -13,8 +13,9 @@ SPECIAL = {
 }
 PARAMETERS = (
     "approximation", "columns", "dask", "decimal", "graph", "index", "indefinite", "init",
-    "kernel", "kernels", "labels", "max_dimension", "method", "n_components", "n_init",
-    "n_neighbors", "on_infeasible", "precision", "sep", "solver", "threshold", "transpose",
+    "kernel", "kernels", "labels", "max_dimension", "method", "missing", "missing_rows",
+    "n_components", "n_init", "n_neighbors", "on_infeasible", "precision", "sep", "solver",
+    "threshold", "transpose",
     "views", "work", *SPECIAL,
 )  # fmt: skip
 _VALUE = r"\"(?P<quoted>[^\"\s]*)\"|'(?P<single>[^']*)'|(?P<bare>\.\.\.|True|False|None)"

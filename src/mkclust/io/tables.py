@@ -13,9 +13,8 @@ import scipy.sparse as sp
 
 from ..data.alignment import lacking_words, placed
 from ..data.keys import looks_like_key, names_each_row, warn_of_key
-from ..data.views import MultiView, check_finite
+from ..data.views import MultiView
 from ..exceptions import FileFormatError
-from ._guards.limits import naming
 from .choose import Request
 from .columns import NotAKeyError, Special, check_unique
 from .formats import view_name
@@ -167,11 +166,8 @@ def combine(
     turned = not kernels and _samples_are_columns(tables, classes, request.transpose, notes)
     if turned:
         tables = [table.turned() for table in tables]
-    if not kernels:
-        for table in tables:
-            _check_whole(table)
-            if request.index is None and not turned:
-                _warn_of_key(table)
+    for table in tables if request.index is None and not (kernels or turned) else ():
+        _warn_of_key(table)
     _check_keys(tables)
     tables = _in_line(tables, kernels, notes)
     labels = _classes(tables, classes, request, notes)
@@ -184,17 +180,8 @@ def combine(
         index=None if index is None else np.array(index),
         notes=[*notes, *more_notes],
         present=_present(tables),
+        feature_names=[table.columns for table in tables],
     )
-
-
-def _check_whole(table: Table) -> None:
-    """Refuse partly missing rows here, where the message can name sample and column."""
-    values = table.values
-    if sp.issparse(values) or values.dtype.kind != "f" or np.isfinite(values).all():
-        return
-    absent = np.isnan(values).all(axis=1)
-    with naming(table.path):
-        check_finite(values, table.name, table.index, table.columns, absent)
 
 
 def _warn_of_key(table: Table) -> None:
