@@ -24,7 +24,7 @@ from .arguments import in_memory, read_views
 from .explanation import explanation_as_dict
 from .options import AsKernels, Index, Labels, Limit, Transpose, ViewNames
 from .run import progress
-from .summary import clean
+from .wording import clean
 
 MAX_BYTES = 64 << 20  # of result.json
 MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters

@@ -15,8 +15,7 @@ from .arguments import chosen_limits, contents, read_views
 from .method_options import own_parameters, owners
 from .options import Decimal, DropColumns, Index, Labels, Limit, Separator
 from .run import heard
-from .summary import clean
-from .wording import in_options, option
+from .wording import clean, in_options, option
 
 
 def inspect(

@@ -29,9 +29,8 @@ from .options import (
 )
 from .output_directory import OutputFolder
 from .results import print_json, result_as_dict, write_predictions
-from .run import heard, progress
-from .summary import clean
-from .wording import in_options
+from .run import heard, printing, progress
+from .wording import clean, in_options
 
 
 def predict(
@@ -73,9 +72,12 @@ def predict(
         with progress(quiet):
             written = folder.write(lambda staged: write_predictions(staged, fitted, data))
     console = Console(highlight=False, quiet=quiet, stderr=json)
-    for note in warned:
-        console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)
-    console.print(f"{len(data)} samples assigned to {fitted.n_clusters} clusters by {fitted.title}")
-    console.print(clean(written.describe(out)), soft_wrap=True)
-    if json:
-        print_json(result_as_dict(folder.path, written.names))
+    with printing(folder.path):
+        for note in warned:
+            console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)
+        console.print(
+            f"{len(data)} samples assigned to {fitted.n_clusters} clusters by {fitted.title}"
+        )
+        console.print(clean(written.describe(out)), soft_wrap=True)
+        if json:
+            print_json(result_as_dict(folder.path, written.names))

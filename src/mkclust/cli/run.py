@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -26,8 +27,8 @@ from .answers import answers_as_dict, checked_answers, write_stability
 from .explanation import write_alternatives
 from .output_directory import OutputFolder, StagedModel, Written
 from .results import print_json, result_as_dict, write_arrays, write_result
-from .summary import choice_table, clean, summary
-from .wording import in_options
+from .summary import choice_table, summary
+from .wording import clean, in_options
 
 
 @dataclass(frozen=True)
@@ -94,9 +95,10 @@ def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
         written = _written(job, data, found, watch, staged)
         if problem is not None:
             raise OSError(f"{problem}; the results are in {job.folder.path}")
-    _print(job, data, found, written, watch)
-    if job.json:
-        print_json(result_as_dict(job.folder.path, written.names))
+    with printing(job.folder.path):
+        _print(job, data, found, written, watch)
+        if job.json:
+            print_json(result_as_dict(job.folder.path, written.names))
 
 
 def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
@@ -186,10 +188,28 @@ def heard() -> Iterator[list[str]]:
 
 
 @contextmanager
+def printing(results: Path) -> Iterator[None]:
+    """Print once all is written: a reader that stops reading, such as `head`, is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich turns the one into the other
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes once more at the end
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"standard output: {reason}; the results are in {results}") from None
+
+
+@contextmanager
 def progress(quiet: bool) -> Iterator[None]:
     """Show the current step, on terminals only."""
     if quiet or not app.errors.is_terminal:
         yield
         return
-    with app.errors.status("starting") as status, listening(status.update):
-        yield
+    with app.errors.status("starting") as status:
+
+        def show(text: str) -> None:
+            status.update(clean(text))
+
+        with listening(show):
+            yield

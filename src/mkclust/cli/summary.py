@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from rich import box
 from rich.console import Group
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +20,7 @@ from ..inspection import ChoiceOfK
 from ..metrics import evaluate
 from .results import describe
 from .short_names import short_names
+from .wording import clean
 
 BAR = 24  # characters of the longest bar
 LINE, GAP = 80, 3  # characters of a line, and between two columns
@@ -68,15 +68,6 @@ def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
             )
         )
     return Group(*parts)
-
-
-def clean(text: str) -> str:
-    """Return text for the console: markup escaped, control characters replaced.
-
-    >>> clean("view[0]" + chr(27) + "[2J")
-    'view[0]?[2J'
-    """
-    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in text))
 
 
 def counted(number: int, noun: str) -> str:

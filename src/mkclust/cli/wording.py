@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 
+from rich.markup import escape
+
 SPECIAL = {
     "n_clusters": "-k",
     "random_state": "--seed",
@@ -44,6 +46,15 @@ def in_options(message: str) -> str:
     message = _SUBJECT.sub(lambda found: option(found["name"]), message)
     message = re.sub(r"\bn_clusters = ", "-k ", message)
     return _NAMED.sub(lambda found: option(found["name"]), message)
+
+
+def clean(text: str) -> str:
+    """Return text for the console: markup escaped, control characters replaced.
+
+    >>> clean("view[0]" + chr(27) + "[2J")
+    'view[0]?[2J'
+    """
+    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in text))
 
 
 def option(name: str) -> str:

@@ -99,6 +99,18 @@ def _refuse_empty(frame: Any, name: str) -> None:
         )
 
 
+def encodable(name: str) -> str:
+    """Return a name with escapes for bytes of file names that are not UTF-8.
+
+    >>> encodable("rna"), encodable("rna" + chr(0xDCFF))
+    ('rna', 'rna\\\\xff')
+    """
+    try:
+        return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # surrogates that stand for no byte
+        return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def _filled(view: Any) -> np.ndarray:
     if view.dtype.kind in "biu":
         view = view.astype(np.float64)

@@ -13,7 +13,7 @@ from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed
 from .frames import column_names, is_frame, is_polars
 from .keys import keyed
 from .matrices import as_matrix
-from .values import plain_values
+from .values import encodable, plain_values
 
 
 class MultiView:
@@ -115,7 +115,7 @@ class MultiView:
             index if index is not None else order.index, self, "index"
         )
         self.labels: np.ndarray | None = _column(following(labels, self.index), self, "labels")
-        self.notes: tuple[str, ...] = (*notes, *order.notes)
+        self.notes: tuple[str, ...] = tuple(map(encodable, (*notes, *order.notes)))
         seen = presence([absent for _, absent in found_in], order.rows, len(self))
         self.present: np.ndarray | None = _checked_presence(self, seen, present)
         if present is not None and self.present is not None:
@@ -294,7 +294,7 @@ def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
 
 
 def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
-    checked = tuple(str(name) for name in names)
+    checked = tuple(encodable(str(name)) for name in names)
     twice = sorted({name for name in checked if checked.count(name) > 1})
     if not checked:
         raise InputError("no views given: at least one is needed")
