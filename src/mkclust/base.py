@@ -159,6 +159,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         saved = {name: v for name, v in parameters.items() if name not in RUN_PARAMETERS}
         return write_archive(path, kind=self.name, parameters=saved, fitted=fitted)
 
+    def takes_chunks(self, rows: Rows) -> bool:
+        """Return whether rows stored outside memory are read in chunks."""
+        return self.reads_chunks
+
     @property
     def gives_kernels(self) -> bool:
         """Whether the input is announced as kernel matrices."""
@@ -186,8 +190,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
     def _label(self, H: np.ndarray, k: int) -> None:
         """Set labels and centers by k-means on the unit rows of an embedding (n, r)."""
         self.embedding_ = H
-        seed = check_random_state(self.random_state)
-        found = kmeans_clusters(H, k, n_init=self.n_init, random_state=seed)
+        found = kmeans_clusters(H, k, self.n_init, check_random_state(self.random_state))
         self.labels_, self.cluster_centers_ = found.labels, found.centers
 
     def _checked_views(self, X: Any) -> Any:
@@ -195,7 +198,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         if rows is not None:
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = rows.shape[1]
-            return rows if self.reads_chunks else rows.in_memory()
+            return rows if self.takes_chunks(rows) else rows.in_memory()
         X = as_views(X)
         if not self.gives_kernels and not is_several(X):
             return self._views_of_table(X)

@@ -15,6 +15,7 @@ from .graph_fusion import GraphFusion
 from .inspection.choose_k import choose_k
 from .io._guards.limits import DEFAULT_LIMITS, Limits
 from .io.archive import ADVICE, Archive, read_archive, rebuilding
+from .out_of_sample.anchors import AnchorExtension
 from .out_of_sample.neighbors import NeighborExtension
 from .out_of_sample.nystroem import FeatureExtension, KernelExtension
 
@@ -140,7 +141,7 @@ def _model(found: Archive) -> MultiViewClusterer:
 def _check_fitted(model: MultiViewClusterer) -> None:
     """Check that the parts have matching shapes, so that damage cannot cause wrong labels."""
     n, found = len(model.labels_), getattr(model, "_extension", None)
-    if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension)):
+    if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension, AnchorExtension)):
         found.check(n, model.cluster_centers_.shape[1])
     elif found is not None:
         raise FileFormatError(f"its out-of-sample extension is of an unknown kind: {ADVICE}")

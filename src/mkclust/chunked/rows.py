@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data.views import MultiView
 from ..exceptions import InputError
@@ -32,14 +33,23 @@ class Piece:
         views = (source.read(self.start, self.stop) for source in self.sources)
         return [np.ascontiguousarray(view) for view in views]  # sums depend on the layout
 
-    def check_finite(self, views: Sequence[np.ndarray]) -> None:
+    def native(self) -> list[Any]:
+        """Return the same rows, sparse where a view is sparse."""
+        return [
+            source.native(self.start, self.stop) if _is_sparse(source) else
+            np.ascontiguousarray(source.read(self.start, self.stop))
+            for source in self.sources
+        ]  # fmt: skip
+
+    def check_finite(self, views: Sequence[Any]) -> None:
         """Refuse NaN and infinity by view, file, row and column."""
         for name, source, view in zip(self.names, self.sources, views, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):  # found below
                 total = view.sum(dtype=np.float64)
             if view.dtype.kind != "f" or np.isfinite(total):
                 continue
-            at = np.argwhere(~np.isfinite(view))
+            dense = view.toarray() if sp.issparse(view) else view
+            at = np.argwhere(~np.isfinite(dense))
             if len(at):
                 row, column = at[0]
                 raise InputError(
@@ -104,12 +114,21 @@ class Rows:
         parts = [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
         return f"Rows({len(self)} samples: {', '.join(parts)})"
 
-    def pieces(self) -> list[Piece]:
+    @property
+    def row_bytes(self) -> int:
+        """Return the memory of an average row of all views, sparse ones as stored."""
+        return sum(
+            source.row_bytes if isinstance(source, ArraySource) else 8 * source.width
+            for source in self.sources
+        )
+
+    def pieces(self, native: bool = False) -> list[Piece]:
         """Return all rows in pieces of equal size: about `PIECE` bytes in double precision.
 
-        Pieces are up to eight times larger where there would be more than `MOST_PIECES`.
+        Pieces are up to eight times larger where there would be more than `MOST_PIECES`. Sparse
+        rows count as dense, because they are read so, unless they are read `native`.
         """
-        row = 8 * sum(self.widths)
+        row = self.row_bytes if native else 8 * sum(self.widths)
         size = min(max(PIECE, row * len(self) // MOST_PIECES), 8 * PIECE)
         height = max(1, size // row)
         height = min(height, max(256, -(-len(self) // LEAST_PIECES)))
@@ -140,6 +159,10 @@ class Rows:
         """Return a text per view that changes when the data change."""
         pairs = zip(self.names, self.sources, strict=True)
         return [f"{name}: {source.identity()}" for name, source in pairs]
+
+
+def _is_sparse(source: Source) -> TypeGuard[ArraySource]:
+    return isinstance(source, ArraySource) and not source.dense
 
 
 def stored_rows(X: Any) -> Rows | None:

@@ -14,10 +14,11 @@ from ..data.adapters import as_views, is_several
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.kmeans import nearest_centers
+from .anchors import AnchorExtension
 from .neighbors import NeighborExtension
 from .nystroem import FeatureExtension, KernelExtension, embedded
 
-Found = KernelExtension | FeatureExtension | NeighborExtension
+Found = KernelExtension | FeatureExtension | NeighborExtension | AnchorExtension
 
 
 class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
@@ -65,7 +66,7 @@ class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         found = self._extension
         if not found.given and self_similarity is not None:
             raise InputError("self_similarity is for given kernels; this model was fitted on views")
-        known = None if isinstance(found, FeatureExtension) else found.known(self.embedding_)
+        known = found.known(self.embedding_) if hasattr(found, "known") else None
         rows: Any = None if found.kernels else stored_rows(X)
         if rows is not None:
             unknown = [None] * len(found.names)
