@@ -35,7 +35,6 @@ class ViewGraphs(Sequence[sp.csr_array]):
         self.names = views.names
         self.n_neighbors = n_neighbors
         self.indefinite = indefinite
-        self.exact = views.kernels or len(views) <= EXACT_UP_TO
         self._metrics: dict[int, tuple[Metric, ...]] = {}
         self._graphs = [reused(self._key(p), views, partial(self._built, p)) for p in self._all]
 

@@ -95,10 +95,6 @@ class Metric:
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
         return Metric(self.name, some, self.gram, self.angular, of=self.of)
 
-    def in_order(self, order: np.ndarray, dtype: Any) -> Metric:
-        """Return the samples in another order and precision; not for inner products."""
-        return Metric(self.name, self.points[order].astype(dtype), angular=self.angular)
-
 
 def view_metrics(view: Any, name: str, kernel: bool = False) -> tuple[Metric, Metric, Metric]:
     """Return the three metrics of a view (n, f), or of a kernel (n, n). O(n f).
@@ -167,10 +163,6 @@ class SummedMetric:
     def gram(self) -> bool:
         """Whether any part has inner products in place of points."""
         return any(part.gram for part in self.parts)
-
-    def in_order(self, order: np.ndarray, dtype: Any) -> SummedMetric:
-        """Return the samples in another order and precision; not for inner products."""
-        return SummedMetric(self.name, tuple(part.in_order(order, dtype) for part in self.parts))
 
     def norms(self) -> np.ndarray:
         """Return the squared norm of every sample: (n,)."""
