@@ -38,18 +38,24 @@ DISTANCES = 1 << 19  # distances to anchors in memory at a time
 
 
 def anchor_groups(metric: Metric | SummedMetric, count: int, seed: int) -> np.ndarray:
-    """Divide samples into at most `count` groups by a few steps of k-means: labels (n,).
+    """Divide samples into at most `count` groups: labels (n,), -1 for samples in no group.
 
-    O(n count f) with f at most 128 columns: wider points are projected first.
+    Dense points are grouped by a few steps of k-means, in at most 256 columns: wider ones are
+    projected first. O(n count f). Sparse rows share few columns, and the mean of a group is near
+    to none of them: `count` of them are drawn, each a group of its own.
 
     >>> points = Metric("x", np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]))
     >>> len(set(anchor_groups(points, 2, 0).tolist()))
     2
     """
     parts = metric.parts if isinstance(metric, SummedMetric) else (metric,)
+    n, count = metric.n_samples, min(count, metric.n_samples)
+    chosen = np.random.default_rng([seed, 3]).choice(n, count, replace=False)
+    if any(sp.issparse(part.points) for part in parts):
+        groups = np.full(n, -1, dtype=np.int32)
+        groups[np.sort(chosen)] = np.arange(count)
+        return groups
     X = np.hstack([_narrow(part.points, seed) for part in parts])
-    count = min(count, len(X))
-    chosen = np.random.default_rng([seed, 3]).choice(len(X), count, replace=False)
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         start = X[np.sort(chosen)]
@@ -57,13 +63,12 @@ def anchor_groups(metric: Metric | SummedMetric, count: int, seed: int) -> np.nd
     return np.asarray(np.unique(model.labels_, return_inverse=True)[1], dtype=np.int32)
 
 
-def _narrow(points: Any, seed: int) -> np.ndarray:
+def _narrow(points: np.ndarray, seed: int) -> np.ndarray:
     """Return points in single precision, projected at random where they have many columns."""
     if points.shape[1] > PROJECTED:
         project = SparseRandomProjection(PROJECTED, dense_output=True, random_state=seed)
         points = project.fit_transform(points)
-    dense = points.toarray() if sp.issparse(points) else points
-    return np.asarray(dense, dtype=np.float32)
+    return np.asarray(points, dtype=np.float32)
 
 
 @storable
@@ -78,7 +83,7 @@ class AnchorBlock:
     scales : (m,) array
         Weight of every view's squared distance; 0 for views that are not used.
     groups : (n,) int array
-        The group of every sample, from 0 to r - 1; -1 where a used view lacks it.
+        The group of every sample, from 0 to r - 1; -1 for samples in none.
     share : float
         Weight of the block in the fused graph.
     """
