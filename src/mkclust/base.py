@@ -12,19 +12,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.utils.validation import (
-    check_array,
-    check_is_fitted,
-    check_random_state,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .agreement.subspaces import KernelSubspaces, SpectraInMemory
-from .chunked.rows import Rows, stored_rows
+from .chunked.rows import Rows
 from .chunked.sources import PartsSource
-from .data.adapters import as_views, is_several
+from .data.frames import named_index
 from .data.missing import check_presence, require_complete
-from .data.views import MultiView, split_columns
+from .data.views import MultiView
 from .exceptions import InputError, MissingRowsWarning, warn
 from .graphs.affinity import default_n_neighbors, knn_affinity
 from .graphs.metrics import Metric
@@ -33,6 +28,7 @@ from .io.archive import write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
+from .preprocessing.intake import TakesViews, distinct_rows, in_fitted_order
 from .progress import step
 
 RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
@@ -59,7 +55,7 @@ class Partitions:
     labels: dict[int, np.ndarray]
 
 
-class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
+class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
     """Base of all estimators: checks the input and leaves the method to `_fit`.
 
     Parameters
@@ -68,6 +64,12 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         Number of clusters, k.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
+    missing : {None, "median", "knn"} or callable
+        What to do with NaN cells. None refuses them. ``"median"`` and ``"knn"`` fill them per
+        view by scikit-learn's SimpleImputer or KNNImputer, fitted here and applied to new
+        samples. A function takes a table (n_p, f) and returns it filled; new samples are given
+        to it below the fitted rows. Columns that are NaN in more than half of the samples are
+        left out with a warning. A row of NaN only is a missing sample, and is not filled.
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
@@ -79,13 +81,19 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     takes_missing_rows: ClassVar[bool] = False
-    reads_chunks: ClassVar[bool] = False
 
     def __init__(
-        self, n_clusters: int, *, columns: Any = None, n_init: int = 10, random_state: Any = None
+        self,
+        n_clusters: int,
+        *,
+        columns: Any = None,
+        missing: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.columns = columns
+        self.missing = missing
         self.n_init = n_init
         self.random_state = random_state
 
@@ -107,9 +115,10 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         k = self._checked_k(views)
         self._check_kmeans()
         self._forget()
-        self.view_names_in_ = np.array(views.names, dtype=object)
+        self._note_names(views)
         if isinstance(views, MultiView):
             self._note_presence(views, k)
+        self._note_gaps()
         self._fit(views, k)
         return self
 
@@ -142,6 +151,29 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         """Return the function that fits a copy of the estimator to these views."""
         return lambda model: model.fit(views)
 
+    def per_sample(self) -> dict[str, np.ndarray]:
+        """Return what is known about every sample as columns (n,), by name: `cluster` first.
+
+        `views`, the number of views that hold the sample, is there where some are missing.
+        """
+        check_is_fitted(self, "labels_")
+        columns = {"cluster": np.asarray(self.labels_)}
+        support = getattr(self, "support_", None)
+        return columns if support is None else columns | {"views": support}
+
+    def to_frame(self) -> Any:
+        """Return `per_sample` as a pandas DataFrame, indexed by sample name or position."""
+        import pandas as pd
+
+        columns = self.per_sample()
+        names = getattr(self, "sample_names_in_", None)
+        index = pd.RangeIndex(len(self.labels_)) if names is None else named_index(names)
+        return pd.DataFrame(columns, index=index.rename("sample"))
+
+    def labels_series(self) -> Any:
+        """Return the labels as a pandas Series `cluster`, indexed by sample name or position."""
+        return self.to_frame()["cluster"]
+
     def save(self, path: Any) -> Path:
         """Write the fitted model to one .npz file, without pickle; `mkclust.load` reads it.
 
@@ -154,26 +186,23 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         fitted = {
             name: value
             for name, value in vars(self).items()
-            if name not in parameters and not isinstance(value, PartsSource)
+            if name not in parameters
+            and name != "_sklearn_output_config"  # of set_output
+            and not isinstance(value, PartsSource)
         }
+        if "sample_names_in_" in fitted:  # of other types, such as dates, as text
+            names = [n if isinstance(n, (str, int)) else str(n) for n in self.sample_names_in_]
+            fitted["sample_names_in_"] = np.array(names, dtype=object)
         saved = {name: v for name, v in parameters.items() if name not in RUN_PARAMETERS}
         return write_archive(path, kind=self.name, parameters=saved, fitted=fitted)
 
-    def takes_chunks(self, rows: Rows) -> bool:
-        """Return whether rows stored outside memory are read in chunks."""
-        return self.reads_chunks
-
-    @property
-    def gives_kernels(self) -> bool:
-        """Whether the input is announced as kernel matrices."""
-        return False
-
     def _forget(self) -> None:
         """Remove the attributes of an earlier fit, which may have been of another kind."""
-        input_names = ("n_features_in_", "feature_names_in_")
+        input_names = ("n_features_in_", "feature_names_in_", "view_feature_names_in_")
         fitted = [name for name in vars(self) if name.endswith("_") and name not in input_names]
         for name in [*fitted, "_extension", "_spectra"]:
             self.__dict__.pop(name, None)
+        self.notes_ = ()
 
     def _note_presence(self, views: MultiView, k: int) -> None:
         """Record which samples each view holds, or refuse views that lack some."""
@@ -181,7 +210,7 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
             require_complete(views, self.title)
             return
         notes = check_presence(views, k)
-        self.notes_: tuple[str, ...] = notes
+        self.notes_ = notes
         self.presence_ = views.present
         self.support_ = None if views.present is None else views.present.sum(axis=1)
         if notes:
@@ -193,34 +222,9 @@ class MultiViewClusterer(ClusterMixin, BaseEstimator, ABC):
         found = kmeans_clusters(H, k, self.n_init, check_random_state(self.random_state))
         self.labels_, self.cluster_centers_ = found.labels, found.centers
 
-    def _checked_views(self, X: Any) -> Any:
-        rows = stored_rows(X)
-        if rows is not None:
-            self.__dict__.pop("feature_names_in_", None)
-            self.n_features_in_ = rows.shape[1]
-            return rows if self.takes_chunks(rows) else rows.in_memory()
-        X = as_views(X)
-        if not self.gives_kernels and not is_several(X):
-            return self._views_of_table(X)
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to one table
-        views = X if isinstance(X, MultiView) else MultiView(X, kernels=self.gives_kernels)
-        self.n_features_in_ = views.shape[1]
-        return views
-
-    def _views_of_table(self, X: Any, reset: bool = True) -> MultiView:
-        if not hasattr(X, "columns") and not sp.issparse(X):
-            try:
-                X = check_array(
-                    X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
-                )
-            except ValueError as error:
-                raise InputError(f"X is neither views nor a table: {error}") from None
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return MultiView([X]) if self.columns is None else split_columns(X, self.columns)
-
     def _checked_k(self, views: MultiView | Rows) -> int:
         k = self._k_among(len(views))
-        if isinstance(views, MultiView) and (distinct := _distinct_rows(views, k)) < k:
+        if isinstance(views, MultiView) and (distinct := distinct_rows(views, k)) < k:
             raise InputError(
                 f"n_clusters = {k} is more than the {distinct} distinct samples: all others are "
                 "duplicates in every view"
@@ -272,7 +276,7 @@ class KernelClusterer(MultiViewClusterer):
         kernels too: switch off what has been done to them already.
     indefinite : {"raise", "shift", "ignore"}
         What to do with a given kernel that has negative eigenvalues.
-    columns, n_init, random_state
+    columns, missing, n_init, random_state
         See MultiViewClusterer.
     """
 
@@ -286,10 +290,13 @@ class KernelClusterer(MultiViewClusterer):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, columns=columns, n_init=n_init, random_state=random_state)
+        super().__init__(
+            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
+        )
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.center = center
@@ -308,9 +315,13 @@ class KernelClusterer(MultiViewClusterer):
         k = self._k_among(kernels.n_samples)
         self._check_kmeans()
         self._forget()
-        self.view_names_in_ = np.array(kernels.names, dtype=object)
+        self._imputation = None
         if isinstance(kernels, KernelBank):
+            self._note_names(kernels.views)
+            self.view_feature_names_in_ = list(kernels.views.feature_names)
             self._note_presence(kernels.views, k)
+        else:
+            self.view_names_in_ = np.array(kernels.names, dtype=object)
         self._solve(kernels, k)
         return self
 
@@ -360,43 +371,9 @@ def _average_kernel(kernels: KernelBank) -> np.ndarray:
     return np.asarray(total / np.maximum(count, 1))
 
 
-def _distinct_rows(views: MultiView, enough: int) -> int:
-    """Count different samples until there are `enough`: usually the first few."""
-    seen: set[bytes] = set()
-    for i in range(len(views)):
-        seen.add(b"".join(_row_bytes(view, i) for view in views.views))
-        if len(seen) >= enough:
-            break
-    return len(seen)
-
-
-def _row_bytes(view: Any, i: int) -> bytes:
-    if sp.issparse(view):
-        span = slice(view.indptr[i], view.indptr[i + 1])
-        stored = view.data[span] != 0
-        order = np.argsort(view.indices[span][stored])
-        parts = view.indices[span][stored][order], view.data[span][stored][order]
-        return b"".join(part.tobytes() for part in parts) + b"|"
-    return bytes((view[i] + 0).tobytes())  # + 0 turns a negative zero into zero
-
-
 def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:
     """Return `views` as a fitted model took them; an InputError where they are others."""
     check_is_fitted(model, "labels_")
     fresh = type(model)(**model.get_params(deep=False))
     taken = fresh._checked_views(views)
-    data: MultiView = taken.in_memory() if isinstance(taken, Rows) else taken
-    check_same_views(model, data)
-    return data
-
-
-def check_same_views(model: MultiViewClusterer, views: MultiView | Rows) -> None:
-    """Refuse views of other samples or names than those a model was fitted to."""
-    n, names = len(model.labels_), tuple(map(str, model.view_names_in_))
-    if len(views) != n:
-        raise InputError(f"the model was fitted to {n} samples, but views has {len(views)}")
-    if views.names != names:
-        raise InputError(
-            f"the model was fitted to the views {', '.join(names)}, but views has "
-            f"{', '.join(views.names)}"
-        )
+    return in_fitted_order(model, taken.in_memory() if isinstance(taken, Rows) else taken)

@@ -30,6 +30,10 @@ class MissingRowsWarning(MkclustWarning):
     """Some views lack samples, which were clustered from the views they have."""
 
 
+class ColumnsWarning(MkclustWarning):
+    """Columns were left out, or taken by position although they have names."""
+
+
 class ConvergenceWarning(MkclustWarning):
     """A method stopped at its cap on iterations, or found another number of clusters than asked."""
 

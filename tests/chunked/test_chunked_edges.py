@@ -16,12 +16,10 @@ from mkclust.exceptions import FileFormatError, InputError
 X = np.random.default_rng(0).normal(size=(50, 3))
 
 
-def test_sparse_rows_are_read_dense_and_known_by_their_content():
+def test_sparse_rows_are_read_dense():
     source = source_of(sp.csr_array(np.where(np.abs(X) < 1, 0.0, X)))
     assert not source.dense
     np.testing.assert_array_equal(source.read(10, 20), np.where(np.abs(X) < 1, 0.0, X)[10:20])
-    assert source.identity() == source_of(np.where(np.abs(X) < 1, 0.0, X)).identity()
-    assert source.identity() != source_of(X).identity()
     assert source.place(3) == "row 3"
 
 
@@ -75,8 +73,6 @@ def test_a_dask_array_must_know_its_length():
     source = source_of(array)
     np.testing.assert_array_equal(source.portion(0, 50).read(15, 30), X[15:30])
     assert source.place(3) == "row 3"
-    assert source.identity() == source_of(array).identity()
-    assert source.identity() != source_of(array + 1).identity()
 
 
 def test_a_zarr_array_by_its_path(tmp_path):
@@ -85,7 +81,6 @@ def test_a_zarr_array_by_its_path(tmp_path):
     source = source_of(tmp_path / "z")
     np.testing.assert_array_equal(source.portion(0, 50).read(15, 30), X[15:30])
     assert "row 7 of" in source.place(7)
-    assert source.identity().startswith("zarr float64 ")
 
 
 def test_a_broken_zarr_array_is_named(tmp_path):
@@ -199,10 +194,10 @@ def test_no_rows_of_a_parquet_part_are_no_rows(tmp_path):
 # ---------------------------------------------------------------- a work folder
 
 
-@pytest.mark.parametrize("kept", ["no json at all", "[1, 2]"])
+@pytest.mark.parametrize("kept", ["no json at all", "[1, 2]", '{"run": {"k": 3}, "sha256": ""}'])
 def test_a_work_folder_of_somebody_else_is_refused(tmp_path, kept):
     (tmp_path / "run.json").write_text(kept)
-    with pytest.raises(InputError, match=r"another run \(different: everything\)"):
+    with pytest.raises(InputError, match=r"run\.json is damaged, or not a file of mkclust"):
         Work(tmp_path, {"k": 3})
 
 

@@ -79,7 +79,7 @@ def test_polars_columns_that_are_no_numbers_are_named(pl, views):
         MultiView([frames[0].with_columns(pl.Series("name", SAMPLES)), frames[1]])
     holes = frames[0].with_columns(pl.Series("h", [None] * 2 + [1.0] * 88))
     with pytest.raises(InputError, match="column 'h'"):
-        MultiView([holes, frames[1]])
+        model().fit([holes, frames[1]])
     assert (
         MultiView([frames[0].with_columns(pl.Series("b", [True] * 90)), frames[1]]).widths[0] == 11
     )
@@ -106,8 +106,9 @@ def test_the_rows_of_a_frame_keep_their_names(pd, views):
 def test_columns_of_one_table_must_be_the_fitted_ones(pd, views):
     frame = pd.DataFrame(views.views[0]).add_prefix("c")
     line = model().fit(frame)
-    with pytest.raises(ValueError, match="feature names"):
-        line.predict(frame[frame.columns[::-1]])
+    np.testing.assert_array_equal(line.predict(frame[frame.columns[::-1]]), line.labels_)
+    with pytest.raises(InputError, match=r"the table lacks 1 of the 10 columns.*'c3'"):
+        line.predict(frame.drop(columns="c3"))
     with pytest.raises(ValueError, match="expecting 10 features"):
         line.predict(frame.to_numpy()[:, :9])
 
@@ -162,7 +163,10 @@ def test_copies_predict_alike(views):
 
 def likeness(X, names, **obsm):
     """What is used of an AnnData, for machines without it."""
-    return SimpleNamespace(X=X, obs_names=names, obs={}, obsm=obsm, layers={"twice": 2 * X}, uns={})
+    return SimpleNamespace(
+        X=X, obs_names=names, obs={}, obsm=obsm, layers={"twice": 2 * X}, uns={},
+        var_names=[f"gene{j}" for j in range(X.shape[1])],
+    )  # fmt: skip
 
 
 def test_matrices_are_found_by_their_place(pd, views):
@@ -183,6 +187,27 @@ def test_matrices_are_found_by_their_place(pd, views):
     assert whole.obs["mkclust"].astype(int).tolist() == fitted.labels_.tolist()
     np.testing.assert_array_equal(whole.obsm["X_mkclust"], fitted.embedding_)
     np.testing.assert_array_equal(model().fit(whole).predict(whole), model().fit([a, c]).labels_)
+
+
+def test_features_of_modalities_are_matched_by_var_names(views):
+    a, b, _ = views.views
+
+    def whole(order, samples):
+        rna = likeness(a[samples][:, order], [SAMPLES[i] for i in samples])
+        rna.var_names = [f"gene{j}" for j in order]
+        atac = likeness(b, SAMPLES)
+        return SimpleNamespace(
+            mod={"atac": atac, "rna": rna}, obs_names=SAMPLES, obs={}, obsm={}, uns={}
+        )
+
+    order, samples = list(range(a.shape[1])), list(range(len(SAMPLES)))
+    fitted = model().fit(whole(order, samples))
+    assert fitted.view_feature_names_in_[1].tolist() == [f"gene{j}" for j in order]
+    assert fitted.sample_names_in_.tolist() == SAMPLES
+    turned = whole(order[::-1], samples[::-1])
+    np.testing.assert_array_equal(fitted.predict(turned), fitted.labels_)
+    with pytest.raises(InputError, match=r"view 'rna' lacks 2 of the 10 columns.*'gene0', 'gene1'"):
+        fitted.predict(whole(order[2:], samples))
 
 
 def test_what_is_not_there_is_named(views):

@@ -12,7 +12,6 @@ from mkclust import GraphFusion, MultiView, datasets, metrics
 from mkclust.agreement.redundancy import redundancy
 from mkclust.exceptions import InputError
 from mkclust.graph_fusion.diffusion_map import diffusion_map
-from mkclust.graphs import exact as exact_search
 from mkclust.graphs.affinity import affinity_graph, knn_affinity, self_tuning_affinity
 from mkclust.graphs.metrics import TF_IDF, Metric, joint_metric, view_metrics, with_gram
 from mkclust.graphs.neighbors import neighborhood
@@ -115,10 +114,7 @@ class TestMetrics:
 
 class TestAffinity:
     @pytest.mark.parametrize("kind", ["points", "sparse", "inner products"])
-    @pytest.mark.parametrize("side", [100, 30, 1])
-    def test_neighbors_are_those_of_scikit_learn(self, rng, kind, side, monkeypatch):
-        monkeypatch.setattr(exact_search, "WHOLE", side)
-        monkeypatch.setattr(exact_search, "TILE", side)
+    def test_neighbors_are_those_of_scikit_learn(self, rng, kind):
         X = rng.standard_normal((70, 4))
         points = {"points": X, "sparse": sp.csr_array(X), "inner products": X @ X.T}[kind]
         near = neighborhood(Metric("x", points, gram=kind == "inner products"), 6)

@@ -12,7 +12,14 @@ from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 from mkclust.inspection import fitting
 from mkclust.inspection.choose_k import Candidate, ChoiceOfK, _relative_gap
-from mkclust.inspection.structure import StructureTest, modularity_of, spread_out
+from mkclust.inspection.null_model import NullModel
+from mkclust.inspection.structure import (
+    StructureTest,
+    modularity_of,
+    null_modularity,
+    spread_out,
+    structure_test,
+)
 from mkclust.kernels.bank import KernelRecipe
 from mkclust.metrics import ari
 
@@ -28,7 +35,8 @@ def test_planted_clusters_are_counted(found):
     assert [row.k for row in found.table] == list(range(2, 9))
     best = found.table[3]
     assert best.score == max(row.score for row in found.table)
-    assert best.score == pytest.approx(best.modularity * np.sqrt(best.gap))
+    corrected = (best.modularity - best.null) / (1 - best.null)
+    assert best.score == pytest.approx(corrected * np.sqrt(best.gap + 0.05))
     assert best.null < best.null_high < best.modularity
 
 
@@ -217,9 +225,28 @@ def test_few_numbers_are_compared_with_the_null_model():
     assert spread_out([4]) == [4] and spread_out([2, 3]) == [2, 3]
     assert len(spread_out(range(2, 150))) == 7
     test = StructureTest(np.array([2, 8]), np.array([0.3, 0.5]), np.array([[0.2, 0.2], [0.2, 0.4]]))
-    excess, high, deviation = test.excess([2, 4, 8])
-    assert excess == pytest.approx([0.1, 0.15, 0.2]) and (high < excess).all()
+    deviation = test.deviation([2, 4, 8])
     assert deviation[0] == 0.001 and deviation[2] == pytest.approx(0.2 / np.sqrt(2))
+
+
+@pytest.mark.parametrize("n", [200, 320])
+def test_the_null_model_has_the_size_of_the_data(n):
+    views = make_views(n, 2, 0, n_noise_views=2, random_state=0)
+    ks = [2, 3, 4, 6, 8]
+    test = structure_test(GraphFusion(2), views, ks, 0)
+    null = null_modularity(GraphFusion(2), views, ks, test, 0)
+    own = GraphFusion(2).partitions(views, ks, 0, 3)
+    assert null == pytest.approx([modularity_of(own, k) for k in ks], abs=0.08)
+    assert null[0] < null[1] < null[2]  # partitions of noise gain from a third and fourth cluster
+
+
+def test_links_between_samples_are_dealt_out():
+    """A Gaussian with the covariance of cliques, cut to yes and no, has cliques again."""
+    owner = np.repeat(np.arange(4), 30)
+    links = (owner[:, None] == owner).astype(float)
+    null = NullModel(MultiView([links])).draw(np.random.default_rng(0)).views[0]
+    assert sp.issparse(null) and null.sum() > 0.8 * links.sum()
+    assert choose_k(GraphFusion(2), [links, links + 0.1 * np.eye(120)], (2, 6)).k == 4
 
 
 def test_one_table_by_columns():

@@ -180,10 +180,10 @@ def test_work_folder_and_dask_address_are_not_saved(views, tmp_path):
     assert mkclust.load(path).dask is None
 
 
-@pytest.mark.parametrize("schema", [1, 3])
+@pytest.mark.parametrize("schema", [1, 2, 4])
 def test_another_schema_is_refused_with_both_versions(schema, saved):
     rewritten(saved, lambda document: document.update(schema=schema, version="9.9"))
-    with pytest.raises(FileFormatError, match=rf"schema {schema}.*'9.9'.*reads schema 2"):
+    with pytest.raises(FileFormatError, match=rf"schema {schema}.*'9.9'.*reads schema 3"):
         mkclust.load(saved)
 
 

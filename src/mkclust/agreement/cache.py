@@ -5,10 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any, TypeVar
 
 Made = TypeVar("Made")
-_known: ContextVar[list[tuple[Any, Any, Any]] | None] = ContextVar("known", default=None)
+
+
+@dataclass
+class _Entry:
+    """What was made for a key; the lock is held while it is made."""
+
+    key: Any
+    owner: Any
+    lock: Lock = field(default_factory=Lock)
+    made: list[Any] = field(default_factory=list)
+
+
+_known: ContextVar[list[_Entry] | None] = ContextVar("known", default=None)
+_listing = Lock()  # held while an entry is looked up or added
 
 
 @contextmanager
@@ -37,13 +52,18 @@ def reused(key: Any, owner: Any, make: Callable[[], Made]) -> Made:
     """Return what was made for an equal `key` in this block, or make it.
 
     `key` may hold the `id` of an object; `owner` keeps that object alive as long as the entry.
+    A second thread that asks for the same key waits for the first.
     """
     known = _known.get()
     if known is None:
         return make()
-    for other, _, value in known:
-        if other == key:
-            return value
-    value = make()
-    known.append((key, owner, value))
-    return value
+    with _listing:
+        entry = next((entry for entry in known if entry.key == key), None)
+        if entry is None:
+            entry = _Entry(key, owner)
+            known.append(entry)
+    with entry.lock:
+        if not entry.made:
+            entry.made.append(make())
+        found: Made = entry.made[0]
+        return found

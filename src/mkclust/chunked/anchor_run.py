@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from ..data.views import MultiView
 from ..graphs.anchors import AnchorLinks
 from .engine import Engine
+from .passes import total
 from .project import ProjectTask
 from .row_run import ChunkedEmbedding, RowRun
 from .rows import Piece, Rows
@@ -32,7 +33,11 @@ SINGULAR = 1e-10  # relative; directions of the start that are rounding
 
 @dataclass(frozen=True)
 class SampleTask:
-    """The rows at ascending positions `rows`, of every view that is not an array in memory."""
+    """The rows at ascending positions `rows`, of every view that is not an array in memory.
+
+    All rows are read: they are checked for NaN and infinity, unless they are `checked`, and the
+    checksums (pieces, m, 32) identify them.
+    """
 
     rows: np.ndarray
     checked: bool
@@ -42,11 +47,12 @@ class SampleTask:
         if not self.checked:
             piece.check_finite(views)
         here = self.rows[(self.rows >= piece.start) & (self.rows < piece.stop)] - piece.start
-        return {
+        found = {
             f"view{p}": view[here]
             for p, (source, view) in enumerate(zip(piece.sources, views, strict=True))
             if not isinstance(source, ArraySource)
         }
+        return found | {"checksums": piece.checksums(views)[None]}
 
     def combine(self, left: Arrays, right: Arrays) -> Arrays:
         return {key: np.concatenate([left[key], right[key]]) for key in left}
@@ -132,9 +138,11 @@ class AnchorRun(RowRun):
         chosen.sort()
         stored = [p for p, s in enumerate(self.rows.sources) if not isinstance(s, ArraySource)]
         found: Arrays = {}
-        if stored or not checked:
+        if stored or not checked or self._work is not None:
+            task = SampleTask(chosen, checked)
             with self._timed("sample"):
-                found = self._total("sample", SampleTask(chosen, checked))
+                found = total("sample", task, self._pieces, self.engine, None)
+            self._bind(found["checksums"])
         views = [
             source.take(chosen) if isinstance(source, ArraySource) else found[f"view{p}"]
             for p, source in enumerate(self.rows.sources)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import _version
 from ..exceptions import InputError
+from ..linalg.threads import one_thread
 from .engine import Engine, LocalEngine, Results, Task, Tree
 from .rows import Piece, without
 from .sources import ArraySource, DaskSource
@@ -162,14 +163,12 @@ def _applied(
     task: Callable[[Any], Any], piece: Any, positions: Sequence[int] = (), arrays: Any = ()
 ) -> Any:
     """Apply the task to one piece; views that are dask arrays are passed as `arrays`."""
-    from threadpoolctl import threadpool_limits
-
     if positions:
         sources = list(piece.sources)
         for p, rows in zip(positions, arrays, strict=True):
             sources[p] = ArraySource(rows, piece.start)
         piece = Piece(piece.start, piece.stop, tuple(sources), piece.names)
-    with threadpool_limits(1):
+    with one_thread():
         return task(piece)
 
 

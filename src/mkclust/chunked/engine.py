@@ -7,9 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from threadpoolctl import threadpool_limits
-
-from ..linalg.threads import blas_threads
+from ..linalg.threads import blas_threads, one_blas_thread
 from .work import Arrays
 
 Results = Generator[Arrays, None, None]
@@ -97,7 +95,7 @@ class LocalEngine:
         waiting: deque[Future[Any]] = deque()
         pool = ThreadPoolExecutor(self.threads)
         try:
-            with threadpool_limits(1):
+            with one_blas_thread():
                 for piece in pieces:
                     waiting.append(pool.submit(task, piece))
                     if len(waiting) > self.threads:

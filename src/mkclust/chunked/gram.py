@@ -19,7 +19,8 @@ class MomentsTask:
     r"""Mean, squared deviations and range of every column; largest squared norm of every view.
 
     Two pieces combine as $M = M_a + M_b + \delta^2 n_an_b/n$ (Chan, Golub, LeVeque 1979). This
-    first pass also checks all rows for NaN and infinity.
+    first pass also checks all rows for NaN and infinity, and returns the checksums of all pieces
+    in order, (pieces, m, 32).
     """
 
     def __call__(self, piece: Piece) -> Arrays:
@@ -28,6 +29,7 @@ class MomentsTask:
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [_moments(np.asarray(view, dtype=np.float64)) for view in views]
         joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+        joined["checksums"] = piece.checksums(views)[None]
         return joined | {"count": np.array(float(piece.stop - piece.start))}
 
     def combine(self, left: Arrays, right: Arrays) -> Arrays:
@@ -42,6 +44,7 @@ class MomentsTask:
             "high": np.maximum(left["high"], right["high"]),
             "longest": np.maximum(left["longest"], right["longest"]),
             "count": a + b,
+            "checksums": np.concatenate([left["checksums"], right["checksums"]]),
         }
 
 

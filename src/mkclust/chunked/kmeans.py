@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from ..exceptions import DegenerateWarning, warn
 from ..linalg.kmeans import kmeans_clusters, unit_rows
+from ..linalg.threads import one_thread
 from ..progress import step
 from .engine import Engine
 from .passes import each, total
@@ -153,7 +153,7 @@ def kmeans(
 def _start(rows: np.ndarray, k: int, n_init: int, seed: int) -> np.ndarray:
     step(f"{n_init} starts of k-means on {len(rows)} rows")
     model = KMeans(n_clusters=k, n_init=n_init, random_state=np.random.RandomState(seed))
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", SklearnConvergenceWarning)
         return np.asarray(model.fit(rows).cluster_centers_)
 

@@ -25,10 +25,11 @@ class Part(Protocol):
     n_rows: int
     width: int
     dtype: np.dtype[Any]
+    columns: tuple[str, ...] | None
 
     def read(self, start: int, stop: int) -> np.ndarray: ...
 
-    def identity(self) -> str: ...
+    def stamp(self) -> str: ...
 
 
 class NpyPart:
@@ -38,6 +39,7 @@ class NpyPart:
         self.path = path
         self.n_rows, self.width = shape
         self.dtype = np.dtype(dtype)
+        self.columns: tuple[str, ...] | None = None
         self.offset = offset
         self._order = order
 
@@ -60,17 +62,18 @@ class NpyPart:
             mapped = np.memmap(self.path, self.dtype, "r", self.offset, whole, "F")
             return np.array(mapped[start:stop])
 
-    def identity(self) -> str:
+    def stamp(self) -> str:
         return _stamp(self.path)
 
 
 class ParquetPart:
     """A .parquet file of numeric columns; the last row group is cached for the next block."""
 
-    def __init__(self, path: Path, starts: np.ndarray, columns: int, dtype: Any):
+    def __init__(self, path: Path, starts: np.ndarray, columns: Sequence[str], dtype: Any):
         self.path = path
         self.n_rows = int(starts[-1])
-        self.width = columns
+        self.width = len(columns)
+        self.columns: tuple[str, ...] | None = tuple(columns)
         self.dtype = np.dtype(dtype)
         self._starts = starts
         self._last: tuple[int, np.ndarray] | None = None
@@ -107,7 +110,7 @@ class ParquetPart:
         self._last = number, rows
         return rows
 
-    def identity(self) -> str:
+    def stamp(self) -> str:
         return _stamp(self.path)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +120,8 @@ class ParquetPart:
 def open_parts(path: Path) -> list[Part]:
     """Open the parts of a view: one file, or the files of a folder in the order of their numbers.
 
-    The files of a folder must have one format, width and type, and consecutive numbers.
+    The files of a folder must have one format, width and type, the same column names in the same
+    order, and consecutive numbers.
     """
     files = _files(path)
     parts = [_part(file) for file in files]
@@ -127,6 +131,11 @@ def open_parts(path: Path) -> list[Part]:
             raise FileFormatError(
                 f"{part.path} has {part.width} columns of {part.dtype}, but {first.path.name} has "
                 f"{first.width} of {first.dtype}"
+            )
+        if part.columns != first.columns:
+            raise FileFormatError(
+                f"{part.path} names its columns differently than {first.path.name}, or has them in "
+                "another order"
             )
     return parts
 
@@ -171,7 +180,7 @@ def _parquet_part(path: Path) -> ParquetPart:
         counts = check_pages(path, DEFAULT_LIMITS, each=True)
     narrow = all(kind == pyarrow.float32() for kind in types)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(int)
-    return ParquetPart(path, starts, len(types), np.float32 if narrow else np.float64)
+    return ParquetPart(path, starts, file.schema_arrow.names, np.float32 if narrow else np.float64)
 
 
 def _files(path: Path) -> list[Path]:

@@ -35,22 +35,24 @@ class Block:
 class ProjectTask:
     r"""$H = ZW$ for the rows of a piece: features (b, sum r) times W (sum r, k).
 
-    With a `folder` the worker writes the rows there and returns only the path.
+    With a `folder` the worker writes the rows there and returns only the path. `key` is that of
+    the run and its data, for the seals of the parts.
     """
 
     W: np.ndarray
     features: Any
     folder: Path | None = None
     height: int = 1
+    key: str = ""
 
     def __call__(self, piece: Piece) -> Block:
         path = self.path(piece)
-        if path is not None and part_is_sound(path):
+        if path is not None and part_is_sound(path, self.key):
             return Block(piece.start, piece.stop, path=path)
         rows = self.embedded(piece)
         if path is None:
             return Block(piece.start, piece.stop, rows)
-        save_part(path, rows)
+        save_part(path, rows, self.key)
         return Block(piece.start, piece.stop, path=path)
 
     def embedded(self, piece: Piece) -> np.ndarray:

@@ -59,15 +59,22 @@ class RowRun:
         self.engine: Engine = LocalEngine() if engine is None else engine
         self.seconds: dict[str, float] = {}
         self._dtype = precision(len(rows))
-        self._stamps = self._files()
+        self._stamps = rows.stamps()
         self._pieces: list[Piece] = []
-        described = {"version": __version__, "rows": rows.identity(), **settings}
+        described = {"version": __version__, "rows": rows.describe(), **settings}
         self._work = None if folder is None else Work(folder, described)
 
-    def _files(self) -> list[str]:
-        """Return a text per view that changes when its files do; empty for views without files."""
-        sources = self.rows.sources
-        return [s.identity() if isinstance(s, PartsSource) else "" for s in sources]
+    def _bind(self, checksums: np.ndarray) -> None:
+        """Bind the work folder, if there is one, to data with these checksums (pieces, m, 32)."""
+        if self._work is not None:
+            self._work.check_data("data", checksums, self._where)
+            self._work.bind(checksums.tobytes())
+
+    def _where(self, number: int, p: int) -> str:
+        """Describe the rows of view p in one piece."""
+        piece = self._pieces[number]
+        place = piece.sources[p].place(piece.start)
+        return f"view {piece.names[p]!r}, in the {piece.stop - piece.start} rows from {place} on"
 
     def project(self, task: ProjectTask) -> ChunkedEmbedding:
         """Compute rows of the embedding: in memory, in parts, or on the workers."""
@@ -80,13 +87,16 @@ class RowRun:
             self._keeper = tempfile.TemporaryDirectory(prefix="mkclust-")
             passing(self._keeper.name)
             folder = Path(self._keeper.name) / "embedding"
+        key = "" if self._work is None else self._work.key
         with self._timed("embedding"):
-            self._blocks = project(replace(task, folder=folder), self._pieces, self.engine)
+            task = replace(task, W=W, folder=folder, key=key)
+            self._blocks = project(task, self._pieces, self.engine)
         self._check_unchanged()
-        return ChunkedEmbedding(self, task.W)
+        return ChunkedEmbedding(self, W)
 
     def _check_unchanged(self) -> None:
-        for name, before, now in zip(self.rows.names, self._stamps, self._files(), strict=True):
+        stamps = self.rows.stamps()
+        for name, before, now in zip(self.rows.names, self._stamps, stamps, strict=True):
             if before != now:
                 raise InputError(
                     f"the files of view {name!r} changed while they were read; fit again, into an "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io.manifest import is_output_folder, is_result
-from .sources import ArraySource, Source, is_stored, source_of
+from .sources import ArraySource, PartsSource, Source, is_stored, source_of
 
 PIECE = 32 << 20  # bytes of rows per piece of work: smaller ones have more overhead
 MOST_PIECES = 4000  # a scheduler takes about a millisecond for each
@@ -40,6 +41,16 @@ class Piece:
             np.ascontiguousarray(source.read(self.start, self.stop))
             for source in self.sources
         ]  # fmt: skip
+
+    def checksums(self, views: Sequence[Any]) -> np.ndarray:
+        """Return the SHA-256 of every view's rows: (m, 32) bytes. It takes about 0.7 s per GB."""
+        found = []
+        for view in views:
+            digest = hashlib.sha256(f"{view.dtype.str} {view.shape} ".encode())
+            for array in _arrays(view):
+                digest.update(array.data)
+            found.append(np.frombuffer(digest.digest(), dtype=np.uint8))
+        return np.stack(found)
 
     def check_finite(self, views: Sequence[Any]) -> None:
         """Refuse NaN and infinity by view, file, row and column."""
@@ -68,17 +79,31 @@ class Rows:
         .npy or .parquet file, a folder of such parts in the order of their numbers, a zarr array.
     labels : (n,) array, optional
         Known classes, for evaluation only.
+    feature_names : dict, optional
+        Column names by view, where the views themselves have none. The attribute has an array
+        or None per view; .parquet parts have names.
+    index : (n,) array, optional
+        Sample names; of a MultiView, or of the frames beside stored views.
 
     >>> Rows({"shape": np.zeros((4, 2)), "color": np.ones((4, 3))})
     Rows(4 samples: shape 2, color 3)
     """
 
     kernels = False
-    index = None
 
-    def __init__(self, views: Any, *, labels: Any = None, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        views: Any,
+        *,
+        labels: Any = None,
+        notes: Sequence[str] = (),
+        feature_names: Mapping[str, Any] | None = None,
+        index: np.ndarray | None = None,
+    ) -> None:
         if isinstance(views, MultiView):
+            index = views.index
             labels, notes = views.labels if labels is None else labels, views.notes
+            feature_names = dict(zip(views.names, views.feature_names, strict=True))
             views = dict(zip(views.names, views.views, strict=True))
         views = _by_name(views)
         if not views:
@@ -91,6 +116,12 @@ class Rows:
             raise InputError(f"views must have the same rows, got {listed}")
         self.n_samples = lengths[0]
         self.notes = tuple(notes)
+        self.index = index
+        known = {} if feature_names is None else feature_names
+        self.feature_names: tuple[np.ndarray | None, ...] = tuple(
+            known[name] if known.get(name) is not None else _columns(source)
+            for name, source in zip(self.names, self.sources, strict=True)
+        )
         self.labels = None if labels is None else np.asarray(labels)
         if self.labels is not None and self.labels.shape != (len(self),):
             raise InputError(f"labels must have one entry per sample ({len(self)})")
@@ -153,12 +184,24 @@ class Rows:
             name: source.read(0, len(self))
             for name, source in zip(self.names, self.sources, strict=True)
         }
-        return MultiView(views, labels=self.labels, notes=self.notes)
+        return MultiView(
+            views, labels=self.labels, notes=self.notes, feature_names=self.feature_names,
+            index=self.index,
+        )  # fmt: skip
 
-    def identity(self) -> list[str]:
-        """Return a text per view that changes when the data change."""
-        pairs = zip(self.names, self.sources, strict=True)
-        return [f"{name}: {source.identity()}" for name, source in pairs]
+    def describe(self) -> list[str]:
+        """Return the name and shape of every view; two data sets may have the same."""
+        return [
+            f"{s.n_rows} x {s.width} {n}" for n, s in zip(self.names, self.sources, strict=True)
+        ]
+
+    def stamps(self) -> list[str]:
+        """Return a text per view that usually changes when its files do; "" without files."""
+        return [s.stamp() if isinstance(s, PartsSource) else "" for s in self.sources]
+
+
+def _arrays(view: Any) -> tuple[np.ndarray, ...]:
+    return (view.data, view.indices, view.indptr) if sp.issparse(view) else (view,)
 
 
 def _is_sparse(source: Source) -> TypeGuard[ArraySource]:
@@ -180,10 +223,12 @@ def stored_rows(X: Any) -> Rows | None:
         return None
     items = _by_name(X)
     here = {name: view for name, view in items.items() if not is_stored(view)}
-    if here:
-        checked = MultiView(here)
-        items |= dict(zip(checked.names, checked.views, strict=True))
-    return Rows(items)
+    if not here:
+        return Rows(items)
+    checked = MultiView(here)
+    items |= dict(zip(checked.names, checked.views, strict=True))
+    known = dict(zip(checked.names, checked.feature_names, strict=True))
+    return Rows(items, feature_names=known, index=checked.index)
 
 
 def views_in_parts(paths: Sequence[Path]) -> dict[str, Path] | None:
@@ -241,6 +286,11 @@ def _by_name(views: Any) -> dict[str, Any]:
             f"view names must differ, got {', '.join(names)}: give a dict of name and path"
         )
     return dict(zip(names, views, strict=True))
+
+
+def _columns(source: Source) -> np.ndarray | None:
+    names = getattr(source, "columns", None)
+    return None if names is None else np.array(names, dtype=object)
 
 
 def _named(name: str, view: Any) -> Source:

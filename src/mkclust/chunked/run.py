@@ -32,9 +32,10 @@ from ..linalg.spectrum import RANK_TOLERANCE, with_fixed_signs
 from ..progress import step
 from .engine import Engine
 from .gram import GramTask, MeansTask, MomentsTask
+from .passes import total
 from .project import ProjectTask
 from .row_run import ChunkedEmbedding, RowRun
-from .rows import Rows
+from .rows import Piece, Rows
 from .sources import ArraySource, Source
 
 SINGLE_RANK_TOLERANCE = 1e-6  # as RANK_TOLERANCE, for features of single precision
@@ -202,9 +203,15 @@ class LargeRun(RowRun):
 
     def _graph(self, name: str, source: Source) -> np.ndarray:
         given = self.approximation
-        kept = None if self._work is None else self._work.load(f"graph-{name}")
+        X = np.ascontiguousarray(source.read(0, len(self.rows)))
+        kept = None
+        if self._work is not None:
+            checksums = Piece(0, len(X), (source,), (name,)).checksums([X])
+            self._work.check_data(f"data-{name}", checksums[None], lambda *_: f"view {name!r}")
+            self._work.bind(checksums.tobytes())
+            kept = self._work.load(f"graph-{name}")
         if kept is None:
-            S = sparse_neighbor_graph(source.read(0, len(self.rows)), name=name, **given.params)
+            S = sparse_neighbor_graph(X, name=name, **given.params)
             Z = graph_features(S, given.graph_size, given.center, given.normalize, given.seed)
             kept = {"features": Z.astype(self._dtype)}
             if self._work is not None:
@@ -212,8 +219,10 @@ class LargeRun(RowRun):
         return kept["features"]
 
     def _moments(self) -> list[Moments]:
+        """Run the pass that reads all rows in every run: its checksums identify the data."""
         with self._timed("moments"):
-            found = self._total("moments", MomentsTask())
+            found = total("moments", MomentsTask(), self._pieces, self.engine, None)
+        self._bind(found["checksums"])
         edges = np.cumsum([source.width for source in self._pieces[0].sources])[:-1]
         means, variances, varies = (
             np.split(values, edges)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,8 +11,6 @@ import scipy.sparse as sp
 
 from ..exceptions import FileFormatError, InputError
 from .parts import Part, npy_part, open_parts
-
-SAMPLED = 512  # rows of an array used for its fingerprint
 
 
 class Source(Protocol):
@@ -32,10 +29,6 @@ class Source(Protocol):
 
     def place(self, row: int) -> str:
         """Describe where a row is stored."""
-        ...
-
-    def identity(self) -> str:
-        """Return a text that changes when the data change; cheap to compute."""
         ...
 
 
@@ -77,19 +70,12 @@ class ArraySource:
     def place(self, row: int) -> str:
         return f"row {row}"
 
-    def identity(self) -> str:
-        rows = np.unique(np.linspace(0, self.n_rows - 1, SAMPLED).astype(int)) + self._start
-        digest = hashlib.sha256()
-        for row in rows:
-            digest.update(np.ascontiguousarray(self.read(row, row + 1)).tobytes())
-        return f"array {self.n_rows} x {self.width} {digest.hexdigest()}"
-
 
 class PartsSource:
     """Rows of one or more consecutive files: .npy or .parquet parts.
 
     `keeper` is referenced as long as the source exists, for example the owner of a temporary
-    folder.
+    folder. `columns` are the names of the columns, where the files have some.
     """
 
     def __init__(self, parts: Sequence[Part], keeper: Any = None) -> None:
@@ -98,6 +84,7 @@ class PartsSource:
         self._keeper = keeper
         self.n_rows = int(self._starts[-1])
         self.width = parts[0].width
+        self.columns = parts[0].columns
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -121,8 +108,9 @@ class PartsSource:
         path = self.parts[position].path
         return f"row {row}, which is row {row - self._starts[position]} of {path}"
 
-    def identity(self) -> str:
-        return "; ".join(part.identity() for part in self.parts)
+    def stamp(self) -> str:
+        """Return names, sizes and times of all files; data may change without them."""
+        return "; ".join(part.stamp() for part in self.parts)
 
     def __len__(self) -> int:
         return self.n_rows
@@ -133,6 +121,28 @@ class PartsSource:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_keeper": None}
+
+
+class ColumnsSource:
+    """Some columns of another source, in another order.
+
+    >>> ColumnsSource(ArraySource(np.arange(6).reshape(3, 2)), np.array([1, 0])).read(2, 3)
+    array([[5, 4]])
+    """
+
+    def __init__(self, source: Source, order: np.ndarray) -> None:
+        self._source = source
+        self._order = order
+        self.n_rows, self.width = source.n_rows, len(order)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        return self._source.read(start, stop)[:, self._order]
+
+    def portion(self, start: int, stop: int) -> Source:
+        return ColumnsSource(self._source.portion(start, stop), self._order)
+
+    def place(self, row: int) -> str:
+        return self._source.place(row)
 
 
 class ZarrSource:
@@ -154,10 +164,6 @@ class ZarrSource:
     def place(self, row: int) -> str:
         return f"row {row} of {self._array.store_path}"
 
-    def identity(self) -> str:
-        kept = ArraySource(self._array).identity()
-        return f"zarr {self._array.dtype} {kept}"
-
 
 class DaskSource:
     """Rows of a dask array, computed by range."""
@@ -176,9 +182,6 @@ class DaskSource:
 
     def place(self, row: int) -> str:
         return f"row {row}"
-
-    def identity(self) -> str:
-        return f"dask {self.array.shape} {self.array.dtype} {self.array.name}"
 
 
 def is_stored(value: Any) -> bool:
@@ -202,7 +205,7 @@ def source_of(value: Any) -> Source:
         return _opened(Path(value))
     if isinstance(value, np.memmap) and (part := _mapped(value)) is not None:
         return PartsSource([part])
-    if isinstance(value, (ArraySource, PartsSource, ZarrSource, DaskSource)):
+    if isinstance(value, (ArraySource, ColumnsSource, PartsSource, ZarrSource, DaskSource)):
         return value
     if len(getattr(value, "shape", ())) != 2:
         raise InputError(f"rows x columns are needed, got {getattr(value, 'shape', value)}")

@@ -14,7 +14,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..exceptions import InputError
@@ -42,6 +42,33 @@ class Written:
 
 
 @dataclass(frozen=True)
+class StagedModel:
+    """A saved model under a temporary name beside its target; it is renamed with the results."""
+
+    temporary: Path
+    target: Path
+
+    @classmethod
+    def written(cls, save: Callable[[Path], object], target: Path) -> StagedModel:
+        """Write the model that ``save(path)`` writes under a temporary name."""
+        target = Path(os.path.abspath(target))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{secrets.token_hex(8)}.{target.name[:100]}")
+        passing(temporary)
+        save(temporary)
+        return cls(temporary, target)
+
+    def entry(self, folder: Path) -> tuple[str, str]:
+        """Return the model's path for the manifest of a folder, and its checksum."""
+        inside = self.target.parent.resolve() == folder.resolve()
+        return self.target.name if inside else str(self.target), checksum(self.temporary)
+
+    def place(self) -> None:
+        """Rename the model to its target."""
+        os.replace(self.temporary, self.target)
+
+
+@dataclass(frozen=True)
 class OutputFolder:
     """A folder for results.
 
@@ -62,26 +89,30 @@ class OutputFolder:
     def check(self, *, report: bool = True, stability: bool = True) -> None:
         """Refuse, before the work, a folder that cannot be written to or holds other files."""
         check_writable(self.path)
-        skipped = {"report.html": not report, "stability.csv": not stability}
+        skipped = {
+            "report.html": not report,
+            "stability.csv": not stability,
+            "alternatives.csv": not stability,
+        }
         self._refuse_others([name for name in RESULTS if not skipped.get(name)])
 
-    def write(self, write: Write) -> Written:
-        """Place the files that ``write(folder)`` writes, as one set with a manifest.
+    def write(self, write: Write, model: StagedModel | None = None) -> Written:
+        """Place the files that ``write(folder)`` writes and a model, as one set with a manifest.
 
         Where the folder cannot be written to, the results go to a new temporary folder, and the
         OSError names it. A folder that was deleted during the run is created again.
         """
         try:
-            return self._placed(write)
+            return self._placed(write, model)
         except FileNotFoundError:
             try:
-                return self._placed(write)
+                return self._placed(write, model)
             except (OSError, InputError) as error:
-                raise _rescued(self.path, write, error) from None
+                raise _rescued(self.path, write, model, error) from None
         except (OSError, InputError) as error:
-            raise _rescued(self.path, write, error) from None
+            raise _rescued(self.path, write, model, error) from None
 
-    def _placed(self, write: Write) -> Written:
+    def _placed(self, write: Write, model: StagedModel | None) -> Written:
         path = Path(os.path.abspath(self.path))
         top = _first_missing(path)
         base, name = (path, "mkclust") if top is None else (top.parent, top.name)
@@ -92,16 +123,20 @@ class OutputFolder:
             staged.mkdir(parents=True)
             write(staged)
             files = {file: checksum(staged / file) for file in _files_in(staged)}
-            run = secrets.token_hex(8)
-            Manifest(run, files).write(staged)
+            saved = None if model is None else model.entry(path)
+            whole = Manifest(secrets.token_hex(8), files, model=saved)
+            replace(whole, complete=model is None).write(staged)
             if top is not None and _renamed(staging, top):
+                if model is not None:
+                    model.place()
+                    whole.write(path)
                 return Written(_shown(files))
             with alone_in(self.path):
-                return self._moved(staged, Manifest(run, files))
+                return self._moved(staged, whole, model)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
-    def _moved(self, staged: Path, found: Manifest) -> Written:
+    def _moved(self, staged: Path, found: Manifest, model: StagedModel | None) -> Written:
         """Move the files of a run into an existing folder, in place of an earlier run's.
 
         The manifest lists both runs until the new one is complete, so that files left by an
@@ -110,17 +145,21 @@ class OutputFolder:
         self._refuse_others(list(found.files))
         old = read_manifest(self.path)
         earlier = {} if old is None else {**old.earlier, **old.files}
-        Manifest(found.run, found.files, earlier).write(self.path)
+        replace(found, earlier=earlier, complete=False).write(self.path)
         for name in found.files:
             (self.path / name).parent.mkdir(exist_ok=True)
             os.replace(staged / name, self.path / name)
         stale = [name for name in earlier if name not in found.files]
         stale = [name for name in stale if (self.path / name).is_file()]
+        if old is not None and old.model and old.model_inside not in (None, found.model_inside):
+            stale += [name for name, digest in [old.model] if _has(self.path / name, digest)]
         for name in stale:
             (self.path / name).unlink()
         for folder in (self.path / name for name in PARTS):
             if folder.is_dir() and not any(folder.iterdir()):
                 folder.rmdir()
+        if model is not None:
+            model.place()
         found.write(self.path)
         return Written(_shown(found.files), _shown(stale))
 
@@ -129,7 +168,7 @@ class OutputFolder:
         if not self.path.is_dir():
             return
         found = read_manifest(self.path)
-        known = set() if found is None else found.names()
+        known = set() if found is None else {*found.files, *found.earlier}
         parts = [f"{p}/{e.name}" for p in PARTS for e in _entries(self.path / p)]
         there = [n for n in {*names, *known, *parts} if _exists(self.path / n)]
         others = [n for n in there if found is None or not found.wrote(self.path, n)]
@@ -209,7 +248,7 @@ def _renamed(staging: Path, target: Path) -> bool:
     return True
 
 
-def _rescued(folder: Path, write: Write, error: Exception) -> OSError:
+def _rescued(folder: Path, write: Write, model: StagedModel | None, error: Exception) -> OSError:
     reason = f"results cannot be written to {folder}: {getattr(error, 'strerror', None) or error}"
     try:
         other = Path(tempfile.mkdtemp(prefix="mkclust-out-"))
@@ -217,6 +256,8 @@ def _rescued(folder: Path, write: Write, error: Exception) -> OSError:
         return OSError(f"{reason}; nor to a temporary folder")
     try:
         write(other)
+        if model is not None and model.temporary.exists():
+            shutil.move(model.temporary, other / model.target.name)
     except OSError:
         shutil.rmtree(other, ignore_errors=True)
         return OSError(f"{reason}; nor to {other}")
@@ -236,6 +277,10 @@ def _exists(path: Path) -> bool:
     return os.path.lexists(path)
 
 
+def _has(path: Path, digest: str) -> bool:
+    return path.is_file() and checksum(path) == digest
+
+
 def _listed(names: Collection[str]) -> str:
     shown = sorted(names)
     return ", ".join([*shown[:5], *([f"{len(shown) - 5} more"] if len(shown) > 5 else [])])
@@ -245,7 +290,7 @@ def _shown(names: Collection[str]) -> tuple[str, ...]:
     """Return files in the order of `RESULTS`, and folders of parts by their names alone."""
     tops = dict.fromkeys(name.partition("/")[0] for name in names)
     order = (*PARTS, *RESULTS)
-    return tuple(sorted(tops, key=lambda name: (name not in order, order.index(name))))
+    return tuple(sorted(tops, key=lambda name: order.index(name) if name in order else 99))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ..exceptions import InputError
+from ..exceptions import InputError, MkclustWarning
 from ..methods import load
 from ..out_of_sample.predictor import OutOfSample
 from .arguments import chosen_limits, input_files, read_views
@@ -17,6 +18,8 @@ from .options import Index, Labels, Limit, Out, Overwrite, Paths, Quiet, Transpo
 from .output_directory import OutputFolder
 from .results import write_predictions
 from .run import progress
+from .summary import clean
+from .wording import in_options
 
 
 def predict(
@@ -34,7 +37,9 @@ def predict(
     """Assign new samples to the clusters of a saved model.
 
     The files hold the same views with the same columns as those that were
-    fitted; for kernels, a column for each fitted sample. Writes labels.csv and
+    fitted; for kernels, a column for each fitted sample. Columns are matched by
+    name where both have names: the order does not matter, a missing column is
+    an error, others are ignored with a note. Writes labels.csv and
     embedding.npz to the output folder.
     """
     folder = OutputFolder(out, overwrite=overwrite, inputs=input_files([model, *paths], labels))
@@ -46,8 +51,11 @@ def predict(
             "all samples together, or use --method graph-fusion or mkc-dnm"
         )
     data = read_views(paths, views, labels, index, transpose, kernels=False, limit=limit)
-    with progress(quiet):
+    with warnings.catch_warnings(record=True) as caught, progress(quiet):
+        warnings.simplefilter("always", MkclustWarning)
         written = folder.write(lambda staged: write_predictions(staged, fitted, data))
     console = Console(highlight=False, quiet=quiet)
+    for note in (str(w.message) for w in caught if issubclass(w.category, MkclustWarning)):
+        console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)
     console.print(f"{len(data)} samples assigned to {fitted.n_clusters} clusters by {fitted.title}")
     console.print(escape(written.describe(out)), soft_wrap=True)

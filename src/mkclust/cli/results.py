@@ -14,6 +14,7 @@ from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..chunked.sources import PartsSource
 from ..chunked.work import save_part
+from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 from ..linalg.kmeans import nearest_centers
@@ -21,8 +22,9 @@ from ..metrics import evaluate
 
 SCHEMA = 2
 PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
-TOO_LARGE = (  # n rows, or k x k numbers: in files of their own, or in none
+TOO_LARGE = (  # n rows, f names or k x k numbers: in files of their own, or in none
     "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
+    "sample_names_in_", "view_feature_names_in_", "feature_names_in_",
 )  # fmt: skip
 
 
@@ -50,6 +52,8 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
             "kind": "kernels" if views.kernels else "features",
             "views": dict(zip(views.names, views.widths, strict=True)),
             "notes": list(views.notes),
+            "checksums": (found := view_checksums(views)),
+            "checksum": joint_checksum(found),
         },
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,
@@ -122,9 +126,7 @@ def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> list
 
 def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
     names = np.arange(len(views)) if views.index is None else views.index
-    columns: dict[str, Any] = {"sample": names, "cluster": model.labels_}
-    if getattr(model, "support_", None) is not None:
-        columns["views"] = model.support_
+    columns: dict[str, Any] = {"sample": names} | model.per_sample()
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     written = [folder / "labels.csv"]
     write_csv_atomic(written[0], list(columns), rows)

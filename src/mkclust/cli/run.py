@@ -23,7 +23,8 @@ from ..progress import listening
 from ..report import pageable, write_report
 from . import app, startup
 from .answers import answers_as_dict, checked_answers, write_stability
-from .output_directory import OutputFolder, Written
+from .explanation import write_alternatives
+from .output_directory import OutputFolder, StagedModel, Written
 from .results import write_arrays, write_result
 from .summary import choice_table, clean, summary
 from .wording import in_options
@@ -86,10 +87,11 @@ def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
     """Choose k, fit, check, write the results, then print them."""
     found = _computed(job, data, watch)
     with progress(job.quiet):
-        written = _written(job, data, found, watch)
-        if job.save is not None:
-            with watch.stage("save"):
-                _save(job.model, job.save, job.folder.path)
+        with watch.stage("save"):
+            staged, problem = _staged(job.model, job.save)
+        written = _written(job, data, found, watch, staged)
+        if problem is not None:
+            raise OSError(f"{problem}; the results are in {job.folder.path}")
     _print(job, data, found, written, watch)
 
 
@@ -112,7 +114,9 @@ def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
     return Outcome(choice, checked, skipped, list(dict.fromkeys(notes)))
 
 
-def _written(job: Job, data: MultiView | Rows, found: Outcome, watch: Stopwatch) -> Written:
+def _written(
+    job: Job, data: MultiView | Rows, found: Outcome, watch: Stopwatch, staged: StagedModel | None
+) -> Written:
     model = job.model
     extra = {
         "source": job.source,
@@ -122,7 +126,9 @@ def _written(job: Job, data: MultiView | Rows, found: Outcome, watch: Stopwatch)
     } | answers_as_dict(found.answers)
 
     def write(folder: Path) -> list[Path]:
-        written = write_arrays(folder, model, data) + write_stability(folder, found.answers)
+        written = write_arrays(folder, model, data)
+        written += write_stability(folder, found.answers)
+        written += write_alternatives(folder, found.answers)
         if job.report and pageable(model, data):
             written.append(folder / "report.html")
             write_report(
@@ -132,18 +138,17 @@ def _written(job: Job, data: MultiView | Rows, found: Outcome, watch: Stopwatch)
         return [*written, write_result(folder, model, data, extra | {"seconds": watch.seconds})]
 
     with watch.stage("report" if job.report else "write"):
-        return job.folder.write(write)
+        return job.folder.write(write, staged)
 
 
-def _save(model: MultiViewClusterer, path: Path, results: Path) -> None:
+def _staged(model: MultiViewClusterer, path: Path | None) -> tuple[StagedModel | None, str | None]:
+    """Write the model under a temporary name; return it, or why it cannot be written."""
+    if path is None:
+        return None, None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        model.save(path)
+        return StagedModel.written(model.save, path), None
     except OSError as error:
-        raise OSError(
-            f"the model cannot be written to {path}: {error.strerror or error}; the results are "
-            f"in {results}"
-        ) from None
+        return None, f"the model cannot be written to {path}: {error.strerror or error}"
 
 
 def _print(

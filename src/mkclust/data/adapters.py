@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from ..exceptions import InputError
 from .alignment import placed
+from .frames import column_names
 from .views import MultiView
 
 
@@ -31,7 +32,8 @@ def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) ->
     """Return a view per modality of a MuData, or per chosen matrix of a MuData or AnnData.
 
     Samples are aligned by name; a modality may lack some (docs/missing.md). Columns are used
-    unchanged: select and normalize them before.
+    unchanged: select and normalize them before. Their names are ``var_names`` for X and layers,
+    and those of the frame for a frame in obsm.
 
     Parameters
     ----------
@@ -51,7 +53,9 @@ def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) ->
         use = list(data.mod) if hasattr(data, "mod") else ["X"]
     places = dict(use) if isinstance(use, Mapping) else {place: place for place in use}
     found = {name: _matrix(data, place) for name, place in places.items()}
-    return joined(found, [str(name) for name in data.obs_names])
+    samples = [str(name) for name in data.obs_names]
+    views = {name: (matrix, names) for name, (matrix, names, _) in found.items()}
+    return joined(views, samples, [columns for _, _, columns in found.values()])
 
 
 def write_back(data: Any, labels: np.ndarray, embedding: np.ndarray, key: str = "mkclust") -> None:
@@ -66,8 +70,14 @@ def write_back(data: Any, labels: np.ndarray, embedding: np.ndarray, key: str = 
     data.obsm[f"X_{key}"] = np.asarray(embedding)
 
 
-def joined(views: Mapping[str, tuple[Any, Sequence[str]]], samples: Sequence[str]) -> MultiView:
+def joined(
+    views: Mapping[str, tuple[Any, Sequence[str]]],
+    samples: Sequence[str],
+    feature_names: Sequence[Any] | None = None,
+) -> MultiView:
     """Align views (n_p, f_p), given with the names of their rows, to all `samples` (n,).
+
+    `feature_names` has the column names of every view, or None.
 
     >>> views = {"rna": (np.eye(2), ["a", "b"]), "atac": (np.ones((3, 1)), ["c", "b", "a"])}
     >>> joined(views, ["a", "b", "c"])
@@ -89,11 +99,12 @@ def joined(views: Mapping[str, tuple[Any, Sequence[str]]], samples: Sequence[str
         dict(zip(views, matrices, strict=True)),
         index=np.array(samples),
         present=None if present.all() else present,
+        feature_names=feature_names,
     )
 
 
-def _matrix(data: Any, place: str) -> tuple[Any, list[str]]:
-    """Return one matrix of a MuData or AnnData, with the names of its rows."""
+def _matrix(data: Any, place: str) -> tuple[Any, list[str], np.ndarray | None]:
+    """Return one matrix of a MuData or AnnData, with the names of its rows and columns."""
     if hasattr(data, "mod"):
         modality, _, inside = place.partition("/")
         if modality not in data.mod:
@@ -109,7 +120,9 @@ def _matrix(data: Any, place: str) -> tuple[Any, list[str]]:
         raise InputError(f"no matrix {place!r}; there are {', '.join(['X', *known])}")
     if matrix is None:
         raise InputError(f"the matrix {place!r} is empty: choose another with use=...")
-    return _plain(matrix), [str(sample) for sample in data.obs_names]
+    named = slot != "obsm" and hasattr(data, "var_names")
+    columns = np.array(data.var_names, dtype=object) if named else column_names(matrix)
+    return _plain(matrix), [str(sample) for sample in data.obs_names], columns
 
 
 def _plain(matrix: Any) -> Any:

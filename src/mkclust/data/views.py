@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from ..exceptions import InputError
 from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
-from .frames import is_frame, is_polars, text_columns
+from .frames import column_names, is_frame, is_polars
+from .matrices import as_matrix
 
 
 class MultiView:
@@ -32,6 +33,9 @@ class MultiView:
         Decisions of a file reader.
     present : (n, m) booleans, optional
         Which samples each view holds, where the views themselves do not show it.
+    feature_names : sequence of (f_p,) sequences or None, optional
+        Column names per view; taken from frames when they have some. The attribute has one
+        object array of str or None per view. Kernels have none.
 
     Notes
     -----
@@ -39,7 +43,9 @@ class MultiView:
     samples of only some frames are kept (docs/missing.md), those of the first frame first. A row
     of NaN only, or a row and column of a kernel, marks a sample that the view lacks. Samples
     absent from sparse views are given by `present`. Every sample must be in some view. The
-    attribute `present` is None where no sample is missing.
+    attribute `present` is None where no sample is missing. Other NaN cells of a table are kept:
+    the attribute `gaps` says which views have some. An estimator fills them as its parameter
+    `missing` says, or refuses them.
 
     Indexing selects rows of every view (for kernels, rows and columns), so that scikit-learn's
     model selection can split the samples. Iteration is refused, since it would split the views.
@@ -65,8 +71,10 @@ class MultiView:
         index: Any = None,
         notes: Iterable[str] = (),
         present: Any = None,
+        feature_names: Sequence[Any] | None = None,
     ) -> None:
         if isinstance(views, MultiView):  # arguments that are not given are inherited
+            feature_names = views.feature_names if feature_names is None else feature_names
             present = views.present if present is None else present
             kernels = kernels or views.kernels
             labels = views.labels if labels is None else labels
@@ -78,11 +86,14 @@ class MultiView:
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
         if kernels:
             items = [columns_as_rows(item) if is_frame(item) else item for item in items]
+        columns = [None] * len(items) if feature_names is None else list(feature_names)
+        if len(columns) != len(items):
+            raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
         order = align(items, self.names)
         self.kernels: bool = bool(kernels)
         found_in = [
-            _matrix(view, name, self.kernels, len(items) == 1 and present is None, index)
-            for view, name in zip(items, self.names, strict=True)
+            as_matrix(view, name, self.kernels, index, own)
+            for view, name, own in zip(items, self.names, columns, strict=True)
         ]
         if self.kernels:
             _check_square([matrix for matrix, _ in found_in], self.names)
@@ -91,6 +102,9 @@ class MultiView:
             for (matrix, _), rows in zip(found_in, order.rows, strict=True)
         )
         self.n_samples = _common_length(self.views, self.names)
+        self.feature_names: tuple[np.ndarray | None, ...] = _feature_names(
+            feature_names, items, self
+        )
         self.index: np.ndarray | None = _column(
             index if index is not None else order.index, self, "index"
         )
@@ -103,6 +117,10 @@ class MultiView:
                 blanked(view, ~held, self.kernels)
                 for view, held in zip(self.views, self.present.T, strict=True)
             )
+        self.gaps: tuple[bool, ...] = tuple(
+            absent is not None and not self.kernels and self._has_gaps(p)
+            for p, (_, absent) in enumerate(found_in)
+        )
 
     @property
     def n_views(self) -> int:
@@ -171,6 +189,7 @@ class MultiView:
             index=None if self.index is None else self.index[rows],
             notes=self.notes,
             present=None if self.present is None else self.present[rows],
+            feature_names=self.feature_names,
         )
 
     def own_rows(self, position: int) -> Any:
@@ -181,21 +200,25 @@ class MultiView:
         rows = np.flatnonzero(self.present[:, position])
         return view[rows][:, rows] if self.kernels else view[rows]
 
+    def _has_gaps(self, position: int) -> bool:
+        own = self.own_rows(position)
+        return not sp.issparse(own) and bool(np.isnan(own).any())
+
     def select(self, names: Sequence[str]) -> MultiView:
         """Return the same samples with only the named views, in the given order.
 
         Raises InputError where a sample is in none of them.
         """
+        at = [self._position(name) for name in names]
         return MultiView(
-            [self[name] for name in names],
+            [self.views[p] for p in at],
             names=names,
             kernels=self.kernels,
             labels=self.labels,
             index=self.index,
             notes=self.notes,
-            present=None
-            if self.present is None
-            else self.present[:, [self._position(name) for name in names]],
+            present=None if self.present is None else self.present[:, at],
+            feature_names=[self.feature_names[p] for p in at],
         )
 
 
@@ -273,85 +296,6 @@ def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     return checked
 
 
-def _matrix(
-    view: Any, name: str, kernel: bool, alone: bool, index: Any
-) -> tuple[Any, np.ndarray | None]:
-    """Return one view as a 2-D ndarray or csr array of its numeric dtype, and its absent rows.
-
-    Absent rows are NaN in all columns; all other values are finite. A single view has no absent
-    rows.
-    """
-    from sklearn.utils.validation import check_array  # imports pandas, which readers do not need
-
-    _check_numeric_columns(view, name)
-    columns = list(view.columns) if is_frame(view) or is_polars(view) else None
-    samples = view.index if is_frame(view) else index
-    try:
-        matrix = check_array(
-            view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
-            ensure_min_features=0, input_name=name, order="C",  # sums depend on the layout
-        )  # fmt: skip
-    except (TypeError, ValueError) as error:
-        raise InputError(f"view {name!r}: {error}") from None
-    if matrix.shape[0] == 0:
-        raise InputError(f"view {name!r} is empty: found array with 0 sample(s)")
-    if matrix.shape[1] == 0:
-        raise InputError(
-            f"view {name!r} is empty: 0 feature(s) (shape={matrix.shape}) while a minimum of 1 "
-            "is required."
-        )
-    if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix)
-    values = matrix.data if sp.issparse(matrix) else matrix
-    if values.dtype.kind != "f" or np.isfinite(values).all():
-        return matrix, None
-    absent = np.zeros(matrix.shape[0], dtype=bool)
-    if not (alone or sp.issparse(matrix)):
-        absent = np.isnan(matrix).all(axis=1)
-    check_finite(matrix, name, samples, columns, absent, kernel)
-    return matrix, absent
-
-
-def _check_numeric_columns(view: Any, name: str) -> None:
-    bad = text_columns(view)
-    if bad:
-        shown = ", ".join(map(repr, bad[:SHOWN])) + (" ..." if len(bad) > SHOWN else "")
-        raise InputError(
-            f"view {name!r} has {len(bad)} non-numeric columns ({shown}): encode or drop them, or "
-            "make a column of sample names the index"
-        )
-
-
-def check_finite(
-    matrix: Any,
-    name: str,
-    samples: Any,
-    columns: Sequence[Any] | None,
-    absent: np.ndarray,
-    kernel: bool = False,
-) -> None:
-    """Refuse NaN and infinity outside the absent rows, naming sample and column."""
-    if sp.issparse(matrix):
-        coo = matrix.tocoo()
-        bad = ~np.isfinite(coo.data)
-        at = np.column_stack([coo.coords[0][bad], coo.coords[1][bad]])
-    else:
-        bad = ~np.isfinite(matrix) & ~absent[:, None]
-        at = np.argwhere(bad & ~absent if kernel and len(absent) == matrix.shape[1] else bad)
-    if not len(at):
-        return
-    row, column = at[0]
-    where = repr(columns[column]) if columns is not None else str(column)
-    own = [] if samples is None else np.asarray(samples).ravel()[row : row + 1].tolist()
-    whose = f" ({own[0]!r})" if own and own[0] != row else ""
-    values = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
-    raise InputError(
-        f"view {name!r} has {values} NaN or infinite (inf), the first at row {row}{whose}, "
-        f"column {where}: fill them in or drop the column; a sample may lack one of "
-        "several views only as a whole, its row all NaN"
-    )
-
-
 def _checked_presence(views: MultiView, seen: np.ndarray | None, given: Any) -> np.ndarray | None:
     """Return which samples each view holds (n, m), from the views and as given; None for all."""
     present = seen
@@ -387,6 +331,22 @@ def _check_square(views: Sequence[Any], names: Sequence[str]) -> None:
     for view, name in zip(views, names, strict=True):
         if view.shape[0] != view.shape[1]:
             raise InputError(f"kernel {name!r} must be square, got shape {view.shape}")
+
+
+def _feature_names(
+    given: Sequence[Any] | None, items: Sequence[Any], views: MultiView
+) -> tuple[np.ndarray | None, ...]:
+    """Return the column names of every view, as given or from its frame; None where unnamed."""
+    if views.kernels:
+        return (None,) * views.n_views
+    if given is None:
+        return tuple(column_names(item) for item in items)
+    for name, width, own in zip(views.names, views.widths, given, strict=True):
+        if own is not None and len(own) != width:
+            raise InputError(f"view {name!r} has {width} columns but {len(own)} feature_names")
+    return tuple(
+        None if own is None else np.array([str(c) for c in own], dtype=object) for own in given
+    )
 
 
 def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:

@@ -8,14 +8,12 @@ products and sums of several metrics, which scikit-learn's brute force does not 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from .metrics import Metric, SummedMetric
+from .tiles import neighbors_by_tiles
 
 WHOLE = 1 << 12  # samples: one tile holds all distances up to this n, 128 MB
-TILE = 2000  # samples per side beyond that: 32 MB, which the allocator still reuses
 WIDE = 3000  # columns from which values are partitioned instead of positions
 STRIP = 1 << 6  # rows at a time, so that elementwise steps stay in cache
 
@@ -23,21 +21,21 @@ STRIP = 1 << 6  # rows at a time, so that elementwise steps stay in cache
 def nearest_neighbors(metric: Metric | SummedMetric, count: int) -> tuple[np.ndarray, np.ndarray]:
     """Return places and squared distances (n, count) of the nearest others, nearest first.
 
-    O(n^2 f) products, memory n x count and a few tiles.
+    O(n^2 f) products. Up to 4096 samples all distances are in memory, beyond it a tile of them.
 
     >>> nearest_neighbors(Metric("x", np.array([[0.0], [1.0], [3.0]])), 1)[0].ravel()
     array([1, 0, 1])
     """
     n, norms = metric.n_samples, metric.norms()
-    found = Nearest(n, count)
-    for rows, columns in _triangle(n, n if n <= WHOLE else max(TILE, count + 1)):
-        D2 = metric.products(rows, columns)
-        to_distances(D2, norms[rows], norms[columns])
-        if rows == columns:
-            np.fill_diagonal(D2, np.inf)
-        found.offer(rows, columns, D2)
-        if rows != columns:
-            found.offer(columns, rows, D2, across=True)
+    if n > WHOLE:
+        return neighbors_by_tiles(metric, count)
+    K, found = metric.inner(), Nearest(n, count)
+    for top in range(0, n, STRIP):
+        rows = slice(top, min(n, top + STRIP))
+        D2 = K[rows].copy()
+        to_distances(D2, norms[rows], norms)
+        np.fill_diagonal(D2[:, rows], np.inf)
+        found.offer(rows, slice(0, n), D2)
     return found.in_order()
 
 
@@ -48,12 +46,6 @@ def to_distances(inner: np.ndarray, own: np.ndarray, others: np.ndarray) -> None
         strip *= -2.0
         strip += own[top : top + STRIP, None]
         strip += others
-
-
-def _triangle(n: int, side: int) -> Iterator[tuple[slice, slice]]:
-    """Return tiles on and above the diagonal, row by row."""
-    tiles = [slice(start, min(n, start + side)) for start in range(0, n, side)]
-    return ((rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:])
 
 
 def _smallest(strip: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""How many clusters: the modularity of the estimator's own partitions on its own graph."""
+"""How many clusters: chance-corrected modularity of the estimator's own partitions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,19 @@ from ..base import MultiViewClusterer, Partitions
 from ..exceptions import InputError
 from ..metrics import contingency
 from .fitting import quiet, unfitted, views_of
-from .structure import LEVEL, StructureTest, modularity_of, structure_test
+from .structure import (
+    LEVEL,
+    StructureTest,
+    drawn,
+    modularity_of,
+    null_modularity,
+    structure_test,
+)
 
 RANGE = (2, 20)
+ROWS = 1500  # samples that are compared, at most
+FLOOR = 0.05  # added to the eigengap: one small gap does not rule out a number
+HIGH = 1.64  # standard deviations from the null model's mean to its upper limit (95 %)
 STARTS = 3  # of k-means, for every number of clusters
 TIE = 0.95  # share of the largest score from which another number is as good
 PART = 0.1  # share of a cluster from which a part of it counts as split off
@@ -34,10 +44,10 @@ class Candidate:
     gap : float
         Relative eigengap of the graph after the k-th eigenvalue.
     score : float
-        Modularity times the root of the gap: the largest one is chosen.
+        Modularity corrected for chance, times the root of the gap plus 0.05: the largest one is
+        chosen.
     null : float
-        Mean modularity of data without structure. It is measured on at most 300 samples and
-        moved by the difference that all samples make.
+        Mean modularity of data without structure.
     null_high : float
         Its upper limit: the mean plus 1.64 standard deviations.
     sizes : tuple of int
@@ -130,16 +140,18 @@ def choose_k(
 ) -> ChoiceOfK:
     r"""Choose the number of clusters by the estimator's own partitions on its own graph.
 
-    $$\max_k \; Q_k\sqrt{(\lambda_k - \lambda_{k+1}) / \lambda_k}$$
+    $$\max_k \; \frac{Q_k - \mu_k}{1 - \mu_k}
+    \sqrt{\frac{\lambda_k - \lambda_{k+1}}{\lambda_k} + 0.05}$$
 
     $Q_k$ is the modularity of the estimator's partition into k clusters on one sparse graph of
     all views, and $\lambda_k$ are that graph's eigenvalues. For graph fusion it is the fused
-    graph, else the kNN graph of the average kernel.
+    graph, else the kNN graph of the average kernel. $\mu_k$ is the mean modularity of a null
+    model without clusters (`NullModel`: a Gaussian with the means and covariances of all views
+    together), so that the first factor is 0 by chance and 1 at best, as the adjusted Rand index.
 
-    Whether there are clusters at all is tested first: at most 300 samples are compared with
-    6 to 15 draws of a null model (`NullModel`: a Gaussian with the means and covariances of all
-    views together). Where the modularity is not beyond the null model's at a level of 5 %, the
-    answer is 1.
+    Whether there are clusters at all is tested as well: at most 300 samples are compared with
+    6 to 15 draws of the null model. Where the modularity is not beyond the null model's at a
+    level of 5 %, the answer is 1.
 
     The default number of neighbors depends on k. The scan uses those of the number in the middle
     of the range for all numbers, so that all partitions are compared on one graph and share one
@@ -154,7 +166,7 @@ def choose_k(
     estimator : MultiViewClusterer
         The estimator that will cluster, such as ``GraphFusion(2)``; its n_clusters is not used.
     views : MultiView, list or dict of views, or one table
-        As for the estimator's `fit`. Of more than 20 000 samples 5000 are drawn.
+        As for the estimator's `fit`. Of more than 1500 samples 1500 are drawn.
     k_range : pair, iterable of int, or "auto"
         Numbers to try: a pair is a range that includes both ends; ``"auto"`` is 2 to 20, at most
         half the samples.
@@ -178,13 +190,15 @@ def choose_k(
     >>> choose_k(GraphFusion(2), noise, (2, 6)).k
     1
     """
-    with shared_views(), quiet():
+    with quiet():
         data, _ = views_of(estimator, views, random_state)
         ks = checked_range(k_range, len(data))
-        scan = unfitted(estimator, n_clusters=ks[0]).partitions(data, ks, random_state, STARTS)
-    with quiet():  # nothing to share between the draws
+        data = drawn(data, max(ROWS, 2 * ks[-1]), np.random.default_rng(random_state))
+        with shared_views():
+            scan = unfitted(estimator, n_clusters=ks[0]).partitions(data, ks, random_state, STARTS)
         test = structure_test(estimator, data, ks, random_state)
-    return _choice(scan, test, ks)
+        null = null_modularity(estimator, data, ks, test, random_state)
+    return _choice(scan, test, null, ks)
 
 
 def checked_range(asked: Any, n: int) -> list[int]:
@@ -208,17 +222,18 @@ def checked_range(asked: Any, n: int) -> list[int]:
     return sorted({int(k) for k in ks})
 
 
-def _choice(scan: Partitions, test: StructureTest, ks: list[int]) -> ChoiceOfK:
-    excess, high_excess, deviation = test.excess(ks)
+def _choice(scan: Partitions, test: StructureTest, null: np.ndarray, ks: list[int]) -> ChoiceOfK:
+    deviation = test.deviation(ks)
     ordered = {k: _by_size(scan.labels[k]) for k in ks}
     table = []
     for i, k in enumerate(ks):
         Q, gap = modularity_of(scan, k), _relative_gap(scan.eigenvalues, k)
+        corrected = max(Q - null[i], 0.0) / (1 - null[i])
         before = ordered[ks[i - 1]] if i else None
         table.append(
             Candidate(
-                k, Q, gap, max(Q, 0.0) * np.sqrt(gap), float(Q - excess[i]),
-                float(Q - high_excess[i]), tuple(np.bincount(ordered[k]).tolist()),
+                k, Q, gap, float(corrected * np.sqrt(gap + FLOOR)), float(null[i]),
+                float(null[i] + HIGH * deviation[i]), tuple(np.bincount(ordered[k]).tolist()),
                 () if before is None else _flow(before, ordered[k]),
             )
         )  # fmt: skip

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import MultiViewClusterer, check_same_views
+from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning
 from ..graphs.neighbors import EXACT_UP_TO
+from ..linalg.threads import in_parallel
+from ..preprocessing.intake import in_fitted_order
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 DRAWN = 5000  # samples that are drawn where there are more than 20 000
+SIDE_BY_SIDE = 5000  # samples up to which several refits run at once: 200 MB for an n x n matrix
 
 
 def fitted(estimator: MultiViewClusterer, views: Any) -> MultiViewClusterer:
@@ -47,7 +53,7 @@ def views_of(
     """
     taken = unfitted(model)._checked_views(views)
     if hasattr(model, "labels_"):
-        check_same_views(model, taken)
+        taken = in_fitted_order(model, taken)
     n = len(taken)
     if n <= EXACT_UP_TO:
         return taken.in_memory() if isinstance(taken, Rows) else taken, np.arange(n)
@@ -55,6 +61,17 @@ def views_of(
     if isinstance(taken, MultiView):
         return taken[rows], rows
     return MultiView(taken.take(rows), names=taken.names), rows
+
+
+def refit_all(
+    labels_of: Callable[[Item], Result], items: Sequence[Item], n_samples: int
+) -> list[Result]:
+    """Return what `labels_of` finds for every item, without warnings, on all cores if n is small.
+
+    Inside the block each refit uses one thread, so that labels do not depend on their number.
+    """
+    with quiet():
+        return in_parallel(labels_of, items, len(items) if n_samples <= SIDE_BY_SIDE else 1)
 
 
 def sample_names(data: MultiView, rows: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from ..data.views import MultiView
 from ..graphs.metrics import looks_like_counts
 
 FEW = 10  # distinct values up to which a column is taken as discrete
+THIN = 0.1, 1 / 3  # share of nonzero entries up to which they are dealt out: sparse, discrete views
 
 
 class NullModel:
@@ -25,9 +26,10 @@ class NullModel:
 
     - Columns with at most ten distinct values keep their values, by rank: noise that is yes or
       no falls into cells, which Gaussian noise does not.
-    - In views that look like counts (and sparse views of the same density), the nonzero entries
-      of all columns are dealt out to the samples at random. Every sample keeps its number of
-      entries and every column its values; entries that meet are merged.
+    - In views that look like counts, in sparse views of the same density, and in views of
+      discrete columns with at most a third of nonzero entries (links between samples), the
+      nonzero entries of all columns are dealt out to the samples at random. Every sample keeps
+      its number of entries and every column its values; entries that meet are merged.
     - Samples that a view lacks stay missing.
 
     Parameters
@@ -46,16 +48,14 @@ class NullModel:
     def _prepared(self, p: int) -> Any:
         """Return the rows that view p holds: sparse where entries are dealt out, else dense."""
         view = self.views.own_rows(p)
-        stored = view.count_nonzero() if sp.issparse(view) else np.count_nonzero(view)
-        thin = stored < 0.1 * np.prod(view.shape, dtype=float)
-        if not self.views.kernels and (looks_like_counts(view) or (sp.issparse(view) and thin)):
+        if not self.views.kernels and _dealt_out(view):
             return sp.coo_array(view)
         return (view.toarray() if sp.issparse(view) else np.asarray(view)).astype(np.float64)
 
     def _discrete_columns(self, table: Any) -> np.ndarray:
         if self.views.kernels or sp.issparse(table):
             return np.empty(0, dtype=int)
-        steps = np.count_nonzero(np.diff(np.sort(table, axis=0), axis=0), axis=0)
+        steps = _steps(table)
         return np.flatnonzero((steps < FEW) & (steps > 0))
 
     def draw(self, rng: np.random.Generator) -> MultiView:
@@ -98,6 +98,20 @@ class NullModel:
         whole = np.full((n, rows.shape[1]), np.nan)
         whole[at] = rows
         return whole
+
+
+def _dealt_out(view: Any) -> bool:
+    """Return whether the null model deals out the nonzero entries of a view."""
+    stored = view.count_nonzero() if sp.issparse(view) else np.count_nonzero(view)
+    share = stored / np.prod(view.shape, dtype=float)
+    if looks_like_counts(view) or (sp.issparse(view) and share < THIN[0]):
+        return True
+    return bool(share < THIN[1] and not sp.issparse(view) and (_steps(view) < FEW).all())
+
+
+def _steps(table: np.ndarray) -> np.ndarray:
+    """Return the number of distinct values of every column, less one."""
+    return np.count_nonzero(np.diff(np.sort(table, axis=0), axis=0), axis=0)
 
 
 def _dealt(entries: sp.coo_array, rng: np.random.Generator) -> sp.csr_array:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.polynomial import Polynomial
 from scipy import stats
 
 from ..base import MultiViewClusterer, Partitions
@@ -20,8 +22,8 @@ CLEAR = (0.001, 0.5)  # p-values below and above which it is
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
 SAMPLES = 300  # on which data and null model are compared
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
+SCANNED = 3000  # samples of all draws together that give the null model's mean, at most
 SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
-HIGH = 0.95  # quantile of the null model that `high` shows
 
 
 @dataclass(frozen=True)
@@ -55,16 +57,10 @@ class StructureTest:
         t = (_excess(self.observed, self.null) - np.mean(drawn)) / max(spread, SMALLEST)
         return float(stats.t.sf(t, B - 1))
 
-    def excess(self, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return modularity beyond the null model's mean and upper limit, and its deviation.
-
-        Each has one entry for every number of `ks`, interpolated between those tried.
-        """
-        mean, deviation = self.null.mean(axis=0), _deviation(self.null)
-        high = mean + stats.norm.ppf(HIGH) * deviation
-        curves = (self.observed - mean, self.observed - high, deviation)
-        first, second, third = (np.interp(np.log(ks), np.log(self.ks), curve) for curve in curves)
-        return first, second, third
+    def deviation(self, ks: Sequence[int]) -> np.ndarray:
+        """Return the standard deviation of the null model's modularity for every number of `ks`."""
+        found = np.interp(np.log(ks), np.log(self.ks), _deviation(self.null))
+        return np.asarray(found)
 
 
 def structure_test(
@@ -75,25 +71,56 @@ def structure_test(
     Six draws are enough where the p-value is then below 0.001 or above 0.5, else 15 are made.
     """
     rng = np.random.default_rng(random_state)
-    some = _subsample(views, rng)
+    some = drawn(views, SAMPLES, rng)
     tried = spread_out([k for k in ks if k <= len(some) // 2] or [2])
-    estimator = unfitted(estimator, n_clusters=2)
-
-    def modularities(data: MultiView) -> list[float]:
-        found = estimator.partitions(data, tried, random_state, n_init=1)
-        return [modularity_of(found, k) for k in tried]
-
-    model, observed, null = NullModel(some), np.array(modularities(some)), np.empty((0, len(tried)))
+    observed = _modularities(estimator, some, tried, random_state)
+    model, null = NullModel(some), np.empty((0, len(tried)))
     for b in range(DRAWS):
         step(f"null model, draw {b + 1} of at most {DRAWS}")
-        null = np.vstack([null, modularities(model.draw(rng))])
+        null = np.vstack([null, _modularities(estimator, model.draw(rng), tried, random_state)])
         test = StructureTest(np.array(tried), observed, null)
         if b + 1 == FIRST and not CLEAR[0] < test.p_value < CLEAR[1]:
             break
     return test
 
 
+def null_modularity(
+    estimator: MultiViewClusterer,
+    views: MultiView,
+    ks: Sequence[int],
+    test: StructureTest,
+    random_state: int,
+) -> np.ndarray:
+    """Return the null model's mean modularity for every number of `ks`, at the size of the data.
+
+    A parabola in log k smooths the means of the draws: those of the test where it used all
+    samples, else new ones of all samples (one to nine).
+    """
+    tried, null = test.ks.tolist(), test.null
+    if len(views) > SAMPLES:
+        tried, model = spread_out(ks), NullModel(views)
+        rng = np.random.default_rng(random_state)
+        draws = max(1, SCANNED // len(views))
+        null = np.array(
+            [_modularities(estimator, model.draw(rng), tried, random_state) for _ in range(draws)]
+        )
+    curve = Polynomial.fit(np.log(tried), null.mean(axis=0), min(2, len(tried) - 1))
+    return np.asarray(curve(np.log(ks)))
+
+
+def _modularities(
+    estimator: MultiViewClusterer, views: MultiView, ks: Sequence[int], random_state: int
+) -> np.ndarray:
+    found = unfitted(estimator, n_clusters=2).partitions(views, list(ks), random_state, n_init=1)
+    return np.array([modularity_of(found, k) for k in ks])
+
+
 def modularity_of(found: Partitions, k: int) -> float:
+    """Return the modularity of the partition into k clusters on the common graph."""
+    return modularity(found.graph, found.labels[k])
+
+
+def modularity(graph: sp.csr_array, labels: np.ndarray) -> float:
     r"""Return $Q = \sum_c \big(\frac{e_c}{2m} - (\frac{d_c}{2m})^2\big)$ of a partition.
 
     $e_c$ is twice the weight of the edges inside cluster c, $d_c$ the sum of its degrees, and
@@ -106,14 +133,13 @@ def modularity_of(found: Partitions, k: int) -> float:
 
     Examples
     --------
-    >>> import scipy.sparse as sp
     >>> pairs = sp.csr_array(np.kron(np.eye(2), 1 - np.eye(2)))
-    >>> modularity_of(Partitions(pairs, np.ones(3), {2: np.array([0, 0, 1, 1])}), 2)
+    >>> modularity(pairs, np.array([0, 0, 1, 1]))
     0.5
     """
-    labels, degree = found.labels[k], np.asarray(found.graph.sum(axis=1)).ravel()
+    degree = np.asarray(graph.sum(axis=1)).ravel()
     total = degree.sum()
-    entries = found.graph.tocoo()
+    entries = graph.tocoo()
     inside = entries.data[labels[entries.coords[0]] == labels[entries.coords[1]]].sum()
     shares = np.bincount(labels, weights=degree) / total
     return float(inside / total - np.sum(shares**2))
@@ -129,10 +155,12 @@ def spread_out(ks: Sequence[int]) -> list[int]:
     return sorted({min(ks, key=lambda k: abs(np.log(k / w))) for w in wanted})
 
 
-def _subsample(views: MultiView, rng: np.random.Generator) -> MultiView:
-    """Draw samples, and leave out views that do not vary among them."""
+def drawn(views: MultiView, size: int, rng: np.random.Generator) -> MultiView:
+    """Draw at most `size` samples, and leave out views that do not vary among them."""
     n = len(views)
-    some = views if n <= SAMPLES else views[np.sort(rng.choice(n, SAMPLES, replace=False))]
+    if n <= size:
+        return views
+    some = views[np.sort(rng.choice(n, size, replace=False))]
     if views.kernels:
         return some
     used = [name for p, name in enumerate(some.names) if varies(some.own_rows(p)).any()]

@@ -14,7 +14,7 @@ from ..base import MultiViewClusterer
 from ..data.views import MultiView
 from ..metrics import ari
 from ..progress import step
-from .fitting import fitted, quiet, unfitted, views_of
+from .fitting import fitted, refit_all, unfitted, views_of
 
 SAME = 0.95  # ARI from which two partitions are called nearly the same
 SIMILAR = 0.6  # ARI from which they are called similar
@@ -82,8 +82,8 @@ class ViewInfluence:
 def view_influence(estimator: Any, views: Any) -> ViewInfluence:
     """Refit an estimator without each view and compare the labels.
 
-    Graphs and eigenvectors of single views are computed once. Of more than 20 000 samples 5000
-    are drawn first.
+    Graphs and eigenvectors of single views are computed once; as many refits run at once as there
+    are cores. Of more than 20 000 samples 5000 are drawn first.
 
     Parameters
     ----------
@@ -110,14 +110,19 @@ def view_influence(estimator: Any, views: Any) -> ViewInfluence:
         data, rows = views_of(model, views)
         names, labels = data.names, np.asarray(model.labels_)[rows]
         unrelated = tuple(getattr(model, "unrelated_views_", ()))
-        every = names if len(names) > 1 else ()
-        drop_all = 0 < len(unrelated) < len(names)
+        every = [(name,) for name in names] if len(names) > 1 else []
+        drop_all = [unrelated] if 0 < len(unrelated) < len(names) else []
+
+        def without(gone: tuple[str, ...]) -> LeftOut:
+            return _left_out(model, data, labels, gone)
+
+        left = refit_all(without, [*every, *drop_all], len(data))
         return ViewInfluence(
             names=names,
             agreement=_agreement(model, len(names)),
             unrelated=unrelated,
-            without=tuple(_left_out(model, data, labels, [name]) for name in every),
-            without_unrelated=_left_out(model, data, labels, unrelated) if drop_all else None,
+            without=tuple(left[: len(every)]),
+            without_unrelated=left[-1] if drop_all else None,
         )
 
 
@@ -137,8 +142,7 @@ def _left_out(
         rows = np.flatnonzero(data.present[:, kept].any(axis=1))
     seed = 0 if model.random_state is None else model.random_state
     some = data if len(rows) == len(data) else data[rows]
-    with quiet():
-        found = unfitted(model, random_state=seed, columns=None).fit(some.select(rest)).labels_
+    found = unfitted(model, random_state=seed, columns=None).fit(some.select(rest)).labels_
     return LeftOut(tuple(gone), ari(labels[rows], found), found, rows)
 
 

@@ -34,7 +34,7 @@ from ._guards.limits import (
 from .atomic import write_npz_atomic
 
 FORMAT = "mkclust model"
-SCHEMA = 2
+SCHEMA = 3
 ADVICE = "write it with model.save(path)"
 PLAIN = (type(None), bool, int, str)
 BUILT_IN = ("array", "dict", "dtype", "float", "list", "names", "slice", "sparse", "tuple")
@@ -247,7 +247,7 @@ class Packer:
     def _array(self, value: np.ndarray, where: str) -> Any:
         if not value.dtype.hasobject:
             return {"array": self._stored(value)}
-        if value.ndim == 1 and all(isinstance(item, str) for item in value):
+        if value.ndim == 1 and all(isinstance(item, (str, int)) for item in value):
             return {"names": value.tolist()}
         raise InputError(f"{where} holds Python objects, which cannot be saved without pickle")
 
@@ -284,7 +284,9 @@ class Unpacker:
         if kind == "array":
             return self._arrays[inside]
         if kind == "names":
-            return np.array([str(name) for name in inside], dtype=object)
+            if not all(isinstance(name, (str, int)) for name in inside):
+                raise FileFormatError(f"names must be texts or numbers: {ADVICE}")
+            return np.array(inside, dtype=object)
         if kind == "sparse":
             shape, *names = inside
             parts = tuple(self._arrays[name] for name in names)
@@ -307,6 +309,12 @@ class Unpacker:
 
 def _refusal(value: Any, where: str) -> str:
     kind = getattr(value, "__name__", type(value).__name__)
+    if callable(value) and where == "parameter missing":
+        return (
+            f"{where} is the function {kind}, which cannot be saved without pickle: fill the "
+            'tables with it before the fit, use missing="median" or "knn", or keep the model with '
+            "joblib"
+        )
     if callable(value):
         return (
             f"{where} is the function {kind}, which cannot be saved without pickle: fit on kernels "

@@ -48,16 +48,19 @@ def read_views(path: Path, request: Request, limits: Limits) -> MultiView:
             raise InputError(f"no matrix {unknown[0]!r}; it has {', '.join(places)}")
         described = [_described(places[place], place, limits) for place in chosen]
         limits.allow("bytes", sum(variable.bytes for variable in described), "it")
-        found = {}
+        found, columns = {}, []
         for variable in described:
             thing = places[variable.name]
             owner = thing.parent if _is_x(thing) else thing.parent.parent
-            found[variable.name] = (_value(thing, variable, limits), _samples(owner, limits))
+            found[variable.name] = (_value(thing, variable, limits), _names(owner, "obs", limits))
+            in_obsm = thing.parent.name.rsplit("/", 1)[-1] == "obsm"
+            named = not in_obsm and "var" in owner
+            columns.append(_names(owner, "var", limits) if named else None)
         labels = None
         if isinstance(request.labels, str):
             obs = group(member(file, "obs"), "obs")
             labels = as_labels(_column(obs, request.labels, limits))
-        views = joined(found, _samples(file, limits))
+        views = joined(found, _names(file, "obs", limits), columns)
     notes = [f"Views are {', '.join(chosen)}."]
     return MultiView(views, labels=labels, notes=notes)
 
@@ -128,16 +131,18 @@ def _value(thing: Any, variable: Variable, limits: Limits) -> Any:
     return sound_sparse(sp.csc_array(parts, shape=variable.shape[::-1])).T
 
 
-def _samples(owner: Any, limits: Limits) -> list[str]:
-    """Return the sample names of a modality, or of the whole file."""
-    obs = group(member(owner, "obs"), "obs")
-    return [str(name) for name in _column(obs, str(attribute(obs, "_index") or "_index"), limits)]
+def _names(owner: Any, axis: str, limits: Limits) -> list[str]:
+    """Return the names of samples (`axis` "obs") or features ("var") of a modality or the file."""
+    frame = group(member(owner, axis), axis)
+    index = str(attribute(frame, "_index") or "_index")
+    return [str(name) for name in _column(frame, index, limits)]
 
 
 def _column(obs: Any, name: str, limits: Limits) -> Sequence[Any] | np.ndarray:
     """Read one column of obs: numbers, text or categories."""
     if name not in obs:
-        raise InputError(f"no column {name!r} in obs; it has {', '.join(list(obs)[:20])}")
+        where = obs.name.rsplit("/", 1)[-1]
+        raise InputError(f"no column {name!r} in {where}; it has {', '.join(list(obs)[:20])}")
     column = member(obs, name)
     if isinstance(column, h5py.Dataset):
         return _entries(column, limits)

@@ -1,7 +1,7 @@
 """The manifest of an output folder: which files are results of mkclust, with their checksums.
 
 The command line replaces and removes only files that the manifest names. The readers never take
-such a file for data or labels.
+such a file for data or labels, and refuse a set of results that is not complete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ NAME = "mkclust.json"
 FORMAT = "mkclust results"
 PARTS = ("labels", "embedding")  # folders of parts, for data that come in parts
 RESULTS = (
-    "labels.csv", "embedding.npz", "graph.npz", "stability.csv", "result.json", "report.html",
+    "labels.csv", "embedding.npz", "graph.npz", "stability.csv", "alternatives.csv",
+    "result.json", "report.html",
 )  # fmt: skip
 PART_NAME = re.compile(r"(labels|embedding)/part-\d{1,9}\.(npy|sha256)")
 MAX_BYTES = 64 << 20  # of a manifest
@@ -39,15 +40,43 @@ class Manifest:
         SHA-256 of every result, by its path inside the folder.
     earlier : dict
         The same of the run that is being replaced; empty once the replacement is complete.
+    complete : bool
+        False while files are being moved.
+    model : tuple of str or None
+        Path of the saved model, relative to the folder if it is inside, and its SHA-256.
     """
 
     run: str
     files: Mapping[str, str]
     earlier: Mapping[str, str] = field(default_factory=dict)
+    complete: bool = True
+    model: tuple[str, str] | None = None
 
     def names(self) -> set[str]:
-        """Return the paths of all results, inside the folder."""
-        return {*self.files, *self.earlier}
+        """Return the paths of all results inside the folder, the model among them."""
+        return {
+            *self.files,
+            *self.earlier,
+            *([] if self.model_inside is None else [self.model_inside]),
+        }
+
+    @property
+    def model_inside(self) -> str | None:
+        """Name of the saved model where it is in the folder."""
+        return None if self.model is None or not _is_inside(self.model[0]) else self.model[0]
+
+    def problems(self, folder: Path) -> list[str]:
+        """Return what is missing from the set or changed since it was written, as sentences."""
+        if not self.complete:
+            return ["the run that wrote them was interrupted"]
+        listed = [*self.files.items(), *([] if self.model is None else [self.model])]
+        found = []
+        for name, digest in listed:
+            if not (folder / name).is_file():
+                found.append(f"{name} is missing")
+            elif checksum(folder / name) != digest:
+                found.append(f"{name} is not the file that the run wrote")
+        return found
 
     def wrote(self, folder: Path, name: str) -> bool:
         """Return whether a file is a result as it was written, byte for byte."""
@@ -60,9 +89,10 @@ class Manifest:
             "format": FORMAT,
             "version": __version__,
             "run": self.run,
-            "complete": not self.earlier,
+            "complete": self.complete,
             "files": dict(self.files),
             "earlier": dict(self.earlier),
+            "model": None if self.model is None else list(self.model),
         }
         write_text_atomic(folder / NAME, json.dumps(content, indent=2) + "\n")
 
@@ -80,6 +110,8 @@ def read_manifest(folder: Path) -> Manifest | None:
             str(content.get("run")),
             _checked(content.get("files")),
             _checked(content.get("earlier")),
+            content.get("complete") is True,
+            _checked_model(content.get("model")),
         )
     except (OSError, ValueError, RecursionError):
         return None
@@ -94,6 +126,35 @@ def _checked(files: object) -> dict[str, str]:
         for name, digest in files.items()
         if isinstance(digest, str) and (name in RESULTS or PART_NAME.fullmatch(name))
     }
+
+
+def _checked_model(found: object) -> tuple[str, str] | None:
+    """Return path and checksum of a model: outside the folder, or a plain name inside it."""
+    if not isinstance(found, list) or len(found) != 2 or not all(isinstance(x, str) for x in found):
+        return None
+    path, digest = found
+    other = path in (*RESULTS, NAME, *PARTS)
+    return None if other or not (_is_inside(path) or Path(path).is_absolute()) else (path, digest)
+
+
+def _is_inside(path: str) -> bool:
+    return bool(path) and Path(path).name == path and path not in (".", "..")
+
+
+def require_complete_set(path: Path) -> Manifest | None:
+    """Return the manifest of a folder, or of the folder of a file; None where there is none.
+
+    Raises FileFormatError where the set that it names, and the file belongs to, is not complete:
+    its run was interrupted while it wrote them.
+    """
+    folder = path if path.is_dir() else path.absolute().parent
+    found = read_manifest(folder)
+    if found is None or found.complete or (path != folder and path.name not in found.names()):
+        return found
+    raise FileFormatError(
+        f"{path}: the results in {folder} are incomplete, because the run that wrote them was "
+        "interrupted; run it again"
+    )
 
 
 def is_result(path: Path) -> bool:

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from ..chunked.rows import Rows, stored_rows
-from ..data.adapters import as_views, is_several
+from ..chunked.rows import Rows
+from ..data.frames import named_index
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.kmeans import nearest_centers
+from ..preprocessing.columns import check_width
+from ..preprocessing.intake import TakesViews
 from .anchors import AnchorExtension
 from .neighbors import NeighborExtension
 from .nystroem import FeatureExtension, KernelExtension, embedded
@@ -21,8 +24,14 @@ from .nystroem import FeatureExtension, KernelExtension, embedded
 Found = KernelExtension | FeatureExtension | NeighborExtension | AnchorExtension
 
 
-class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
-    """Mixin with `predict` and `transform` through the out-of-sample extension `_extension`."""
+class OutOfSample(  # type: ignore[call-arg]
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesViews, auto_wrap_output_keys=None
+):
+    """Mixin with `predict` and `transform` through the out-of-sample extension `_extension`.
+
+    Sample names come from all views and not from one table, so that the frames that `set_output`
+    asks for are made here and not by scikit-learn.
+    """
 
     _extension: Found
 
@@ -35,8 +44,11 @@ class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Parameters
         ----------
         X : as in `fit`, of any number of samples
-            The same views with the same columns; a sample may lack views (a row of NaN). With
-            given kernels: each new sample's kernel values with the fitted ones, (n_new, n).
+            The same views, by name in any order, with the same columns. Columns of frames are
+            matched by name: reordered where needed, an error where one is missing, left out with
+            a `ColumnsWarning` where the model was not fitted to it. Arrays need the fitted
+            width. A sample may lack views (a row of NaN). With given kernels: each new sample's
+            kernel values with the fitted ones, (n_new, n).
         self_similarity : list or dict of (n_new,) arrays, optional
             With given kernels: each new sample's kernel value with itself. It is needed where
             kernels are normalized and the diagonal of the fitted kernel is not constant.
@@ -44,80 +56,76 @@ class OutOfSample(ClassNamePrefixFeaturesOutMixin, TransformerMixin):
         Returns
         -------
         (n_new,) array of int
+            In the order of the given rows; of frames with different samples, those of the first
+            frame and then the others. ``MultiView(X).index`` has the names in this order:
+            ``pd.Series(model.predict(X), index=MultiView(X).index)``.
         """
         parts = self._placed(X, self_similarity)
         return np.concatenate([nearest_centers(H, self.cluster_centers_) for H in parts])
 
-    def transform(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
-        """Return the embedding of new samples, (n_new, k); parameters as in `predict`."""
-        return np.concatenate(list(self._placed(X, self_similarity)))
+    def transform(self, X: Any, *, self_similarity: Any = None) -> Any:
+        """Return the embedding of new samples, (n_new, k); parameters as in `predict`.
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Cluster the samples of X and return their embedding, (n, k)."""
+        ``set_output(transform="pandas")`` gives a frame whose index has the sample names;
+        ``"polars"`` one with a leading column ``sample``, as polars has no index. Without sample
+        names there is neither.
+        """
+        views = self._new_samples(X)
+        H = np.concatenate(list(self._embedded(views, X, self_similarity)))
+        return self._output(H, views.index)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Cluster the samples of X and return their embedding, (n, k), as `transform` does."""
         self.fit(X, y)
-        return np.array(self.embedding_) if hasattr(self, "embedding_") else self.transform(X)
+        if not hasattr(self, "embedding_"):
+            return self.transform(X)
+        return self._output(np.array(self.embedding_), getattr(self, "sample_names_in_", None))
 
     @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
 
     def _placed(self, X: Any, self_similarity: Any) -> Iterator[np.ndarray]:
+        """Yield rows of the embedding of new samples, block by block."""
+        return self._embedded(self._new_samples(X), X, self_similarity)
+
+    def _new_samples(self, X: Any) -> Any:
+        """Return new samples as MultiView or Rows, with the views and columns of the fit."""
         check_is_fitted(self)
+        found = self._extension
+        views = self._new_kernel_rows(X) if found.kernels else self._new_views(X)
+        what = "a kernel value for each fitted sample" if found.kernels else "the same columns"
+        for name, width, fitted in zip(found.names, views.widths, found.widths, strict=True):
+            check_width(name, width, fitted, what)
+        return views
+
+    def _embedded(self, views: Any, X: Any, self_similarity: Any) -> Iterator[np.ndarray]:
         found = self._extension
         if not found.given and self_similarity is not None:
             raise InputError("self_similarity is for given kernels; this model was fitted on views")
         known = found.known(self.embedding_) if hasattr(found, "known") else None
-        rows: Any = None if found.kernels else stored_rows(X)
-        if rows is not None:
-            unknown = [None] * len(found.names)
-            return embedded(found, _matched(rows, found), unknown, known=known)
-        views = _kernel_columns(X, found) if found.kernels else self._new_views(X, found)
-        views = _matched(views, found)
+        if isinstance(views, Rows):
+            return embedded(found, views, [None] * len(found.names), known=known)
         own = _self_similarities(self_similarity, X, views, found)
         return embedded(found, Rows(views), own, views.present, known)
 
-    def _new_views(self, X: Any, found: Found) -> MultiView:
-        X = as_views(X)
-        if not is_several(X):
-            return self._views_of_table(X, reset=False)
-        if isinstance(X, (list, tuple)) and len(X) == len(found.names):
-            return MultiView(X, names=found.names)
-        return X if isinstance(X, MultiView) else MultiView(X)
+    def _output(self, H: np.ndarray, names: Any) -> Any:
+        """Return rows of the embedding as `set_output` asks, with the sample names if any."""
+        kind = _get_output_config("transform", self)["dense"]
+        if kind == "default":
+            return H
+        columns = [str(column) for column in self.get_feature_names_out()]
+        if kind == "pandas":
+            import pandas as pd
 
+            index = None if names is None else named_index(names)
+            return pd.DataFrame(H, index=index, columns=columns)
+        import polars as pl
 
-def _matched(views: Any, found: Found) -> Any:
-    """Return the views in the order of the fit; InputError where their names or widths differ."""
-    if set(views.names) != set(found.names):
-        raise InputError(
-            f"the model was fitted on the views {', '.join(found.names)}, but got "
-            f"{', '.join(views.names)}"
-        )
-    if views.names != found.names:
-        views = (
-            views.select(found.names)
-            if isinstance(views, MultiView)
-            else Rows({name: views.sources[views.names.index(name)] for name in found.names})
-        )
-    for name, width, fitted in zip(found.names, views.widths, found.widths, strict=True):
-        if width != fitted:
-            what = "a kernel value for each fitted sample" if found.kernels else "the same columns"
-            raise InputError(
-                f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples need "
-                f"{what}"
-            )
-    return views
-
-
-def _kernel_columns(X: Any, found: Found) -> MultiView:
-    """Return the kernel values of new with fitted samples; fitted kernels are accepted too."""
-    if isinstance(X, MultiView):
-        return MultiView(dict(zip(X.names, X.views, strict=True)))
-    if isinstance(X, Mapping):
-        return MultiView(X)
-    views = list(X) if isinstance(X, (list, tuple)) or np.ndim(X) == 3 else [X]
-    if len(views) != len(found.names):
-        raise InputError(f"{len(found.names)} kernels were fitted, but got {len(views)}")
-    return MultiView(views, names=found.names)
+        frame = pl.DataFrame(H, schema=columns)
+        if names is None:
+            return frame
+        return frame.insert_column(0, pl.Series("sample", list(names)))
 
 
 def _self_similarities(

@@ -11,7 +11,7 @@ from string import Template
 from typing import Any
 
 from .._version import __version__
-from . import questions, sections
+from . import explanation, questions, sections
 from .charts import chart_data
 from .groups import silhouettes
 from .html import Raw, text
@@ -31,11 +31,14 @@ def render(subject: Subject) -> str:
         sections.summary(subject, found),
         sections.clusters(subject, found),
         sections.known_classes(subject, data["classes"]),
+        # confidence of samples
         views(subject),
+        explanation.disagreement(subject),
+        sections.samples(subject, data["samples"]),
+        # markers and annotations of clusters
         questions.stability(subject),
         questions.influence(subject),
         questions.choice(subject),
-        sections.samples(subject, data["samples"]),
         sections.blocks(subject, data["blocks"]),
         spectra(subject, data["spectra"]),
         sections.details(subject),

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..agreement.chance import unrelated
 from ..base import MultiViewClusterer
+from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection.choose_k import ChoiceOfK
+from ..inspection.explain import Explanation
 from ..inspection.stability import Stability
 from ..inspection.view_influence import ViewInfluence
+from ..preprocessing.intake import in_fitted_order
 
 LONGEST = 120  # characters of a name that a page shows
 
@@ -45,8 +46,8 @@ class Subject:
         The command line that was run.
     checksum : str or None
         SHA-256 of the views, where they were given in memory.
-    choice, stability, influence
-        Results of choose_k, stability and view_influence, or None.
+    choice, stability, influence, explanation
+        Results of choose_k, stability, view_influence and explain, or None.
     """
 
     model: Any
@@ -62,6 +63,7 @@ class Subject:
     choice: ChoiceOfK | None = None
     stability: Stability | None = None
     influence: ViewInfluence | None = None
+    explanation: Explanation | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -95,12 +97,12 @@ def subject(
     check_is_fitted(model, "labels_")
     names = tuple(map(str, model.view_names_in_))
     n = len(model.labels_)
-    data = None if views is None else _checked(model, views, names, n)
+    data = None if views is None else _checked(model, views)
     if classes is None and data is not None:
         classes = data.labels
     if classes is not None and len(classes := np.asarray(classes)) != n:
         raise InputError(f"{len(classes)} classes for {n} samples")
-    index = range(n) if data is None or data.index is None else data.index
+    index = getattr(model, "sample_names_in_", range(n))
     return Subject(
         model=model,
         views=tuple(map(shortened, names)),
@@ -111,20 +113,25 @@ def subject(
         notes=notes,
         remarks=() if data is None else data.notes,
         command=command,
-        checksum=checksum(data) if isinstance(data, MultiView) else None,
+        checksum=joint_checksum(view_checksums(data)) if isinstance(data, MultiView) else None,
         **_answered(model, answers),
     )
 
 
 def _answered(model: Any, answers: Sequence[Any]) -> dict[str, Any]:
     """Return each answer under the name of its field."""
-    kinds = {"choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence}
+    kinds = {
+        "choice": ChoiceOfK,
+        "stability": Stability,
+        "influence": ViewInfluence,
+        "explanation": Explanation,
+    }
     fields = {"choice": getattr(model, "choice_of_k_", None)}
     for answer in answers:
         name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
         if name is None:
             raise InputError(
-                "answers must be results of choose_k, stability or view_influence, not "
+                "answers must be results of choose_k, explain, stability or view_influence, not "
                 f"{type(answer).__name__}"
             )
         fields[name] = answer
@@ -140,29 +147,7 @@ def shortened(name: str) -> str:
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
 
 
-def checksum(views: MultiView) -> str:
-    """Return the SHA-256 of the numbers of all views, with their names and shapes.
-
-    >>> checksum(MultiView([np.zeros((2, 1))])) == checksum(MultiView([np.ones((2, 1))]))
-    False
-    """
-    digest = hashlib.sha256()
-    for name, view in zip(views.names, views.views, strict=True):
-        digest.update(f"{name} {view.shape}".encode())
-        sparse = sp.issparse(view)
-        parts = (view.data, view.indices, view.indptr) if sparse else (np.asarray(view),)
-        for part in parts:
-            digest.update(np.ascontiguousarray(part).data)
-    return digest.hexdigest()
-
-
-def _checked(model: Any, views: Any, names: tuple[str, ...], n: int) -> Any:
-    data: Any = views
-    if not isinstance(views, MultiView):  # read as the model would, without changing the model
-        data = type(model)(**model.get_params(deep=False))._checked_views(views)
-    if len(data) != n or data.names != names:
-        raise InputError(
-            f"the model was fitted to {n} samples in the views {', '.join(names)}, "
-            f"but views has {len(data)} samples in {', '.join(data.names)}"
-        )
-    return data
+def _checked(model: Any, views: Any) -> Any:
+    """Return views as the model took them, without changing the model."""
+    fresh = type(model)(**model.get_params(deep=False))
+    return in_fitted_order(model, fresh._checked_views(views))

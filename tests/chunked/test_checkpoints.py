@@ -1,0 +1,181 @@
+"""Checkpoints of a resumable run: they know their data, their run and their place."""
+
+import os
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from mkclust import MKCDNM
+from mkclust.chunked import kmeans as kmeans_module
+from mkclust.chunked import passes, rows
+from mkclust.chunked.work import Work
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import InputError, MkclustWarning
+
+N, K = 1800, 3
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch):
+    """Many pieces, many stretches, and a k-means that needs its blocks."""
+    monkeypatch.setattr(rows, "PIECE", 40_000)
+    monkeypatch.setattr(passes, "STRETCH", 3)
+    monkeypatch.setattr(kmeans_module, "SAMPLE", 100)
+
+
+def views_of(seed):
+    return make_views(N, n_clusters=K, n_views=2, noise=0.4, random_state=seed).views
+
+
+def fitted(views, work=None):
+    settings = {"approximation": "nystroem", "n_components": 20, "n_init": 2, "random_state": 0}
+    return MKCDNM(K, **settings, work=work).fit(views)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The work folders of two runs with the same settings on data of the same shapes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "PIECE", 40_000)
+        patch.setattr(passes, "STRETCH", 3)
+        patch.setattr(kmeans_module, "SAMPLE", 100)
+        folder = tmp_path_factory.mktemp("work")
+        return [(folder / str(seed), fitted(views_of(seed), folder / str(seed))) for seed in (0, 1)]
+
+
+def test_other_data_with_equal_sampled_rows_are_refused(tmp_path, finished):
+    shutil.copytree(finished[0][0], tmp_path / "work")
+    other = [view.copy() for view in views_of(1)]
+    sampled = np.unique(np.linspace(0, N - 1, 512).astype(int))
+    for mine, first in zip(other, views_of(0), strict=True):
+        mine[sampled] = first[sampled]
+    with pytest.raises(InputError, match=r"a run of other data: they differ in view 'view1', in "):
+        fitted(other, tmp_path / "work")
+
+
+def test_one_changed_value_of_an_array_is_refused_and_the_same_values_are_not(tmp_path, finished):
+    shutil.copytree(finished[0][0], tmp_path / "work")
+    views = [view.copy() for view in views_of(0)]
+    again = fitted([np.asfortranarray(view) for view in views], tmp_path / "work")
+    np.testing.assert_array_equal(again.labels_, finished[0][1].labels_)
+    views[1][N - 2, 3] = np.nextafter(views[1][N - 2, 3], 9)
+    with pytest.raises(InputError, match=r"view 'view2', in the \d+ rows from row \d+ on"):
+        fitted(views, tmp_path / "work")
+
+
+def test_parts_replaced_with_their_time_stamp_kept_are_refused(tmp_path):
+    first, second = views_of(0), views_of(1)
+    files = {f"v{p}": tmp_path / f"v{p}.npy" for p in (0, 1)}
+    for path, view in zip(files.values(), first, strict=True):
+        np.save(path, view)
+    fitted(files, tmp_path / "work")
+    for path, view in zip(files.values(), second, strict=True):
+        times = path.stat().st_atime_ns, path.stat().st_mtime_ns
+        np.save(path, view)
+        os.utime(path, ns=times)
+    with pytest.raises(InputError, match=r"other data: they differ in view 'v0'.*v0\.npy on"):
+        fitted(files, tmp_path / "work")
+
+
+def test_files_that_were_only_touched_continue(tmp_path):
+    files = {f"v{p}": tmp_path / f"v{p}.npy" for p in (0, 1)}
+    for path, view in zip(files.values(), views_of(0), strict=True):
+        np.save(path, view)
+    before = fitted(files, tmp_path / "work")
+    for path in files.values():
+        os.utime(path, (1, 1))
+    np.testing.assert_array_equal(fitted(files, tmp_path / "work").labels_, before.labels_)
+
+
+def kinds(folder):
+    """Return one result of every kind in a work folder, without its suffix, by its kind."""
+    found = {}
+    for path in sorted(folder.rglob("*.sha256")):
+        kind = re.sub(r"-[0-9a-f]{12}.*", "", path.parent.name) + "/"
+        kind += re.sub(r"-[0-9a-f]{12}.*", "", re.sub(r"\d{5}$", "N", path.stem))
+        found.setdefault(kind, path.with_suffix(""))
+    return found
+
+
+def copied(source, work, stem):
+    """Copy a work folder; return a result of it, which the next run will load."""
+    shutil.copytree(source, work)
+    if stem.parent.name == "results" and (whole := stem.name[:-6]) in ("means", "cross-products"):
+        (work / f"results/{whole}.npz").unlink()  # or the stretches of the pass are not loaded
+    return work / stem.relative_to(source)
+
+
+def contents_of(stem):
+    return stem.with_suffix(".npy" if stem.name.startswith("part") else ".npz")
+
+
+def test_one_flipped_byte_in_every_kind_of_file_is_mended_or_refused(tmp_path, finished):
+    source, reference = finished[0]
+    assert sorted(kinds(source)) == [
+        "embedding/part-N", "results/cross-products", "results/cross-products-N", "results/data",
+        "results/kmeans", "results/means", "results/means-N",
+    ]  # fmt: skip
+    for number, stem in enumerate(kinds(source).values()):
+        for path in (stem.with_suffix(".sha256"), contents_of(stem)):
+            work = tmp_path / f"{number}{path.suffix}"
+            damaged = copied(source, work, stem).with_suffix(path.suffix)
+            flip(damaged)
+            with pytest.warns(MkclustWarning, match="is damaged, or belongs to another run"):
+                found = fitted(views_of(0), work)
+            np.testing.assert_array_equal(found.labels_, reference.labels_)
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[2 * len(data) // 3] ^= 1
+    path.write_bytes(bytes(data))
+
+
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
+def test_a_damaged_description_of_the_run_says_damaged(tmp_path, finished, place):
+    shutil.copytree(finished[0][0], tmp_path / "work")
+    path = tmp_path / "work" / "run.json"
+    data = bytearray(path.read_bytes())
+    at = int(place * len(data))
+    while not chr(data[at]).isalnum():
+        at += 1
+    data[at] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"run\.json is damaged"):
+        fitted(views_of(0), tmp_path / "work")
+
+
+def test_files_swapped_between_runs_are_computed_again_or_refused(tmp_path, finished):
+    (first, reference), (second, _) = finished
+    for number, (kind, stem) in enumerate(kinds(first).items()):
+        target, origin = copied(first, tmp_path / str(number), stem), kinds(second)[kind]
+        shutil.copy(origin.with_suffix(".sha256"), target.with_suffix(".sha256"))
+        shutil.copy(contents_of(origin), contents_of(target))
+        if kind == "results/data":
+            with pytest.raises(InputError, match="other data"):
+                fitted(views_of(0), tmp_path / str(number))
+            continue
+        with pytest.warns(MkclustWarning, match="belongs to another run"):
+            found = fitted(views_of(0), tmp_path / str(number))
+        np.testing.assert_array_equal(found.labels_, reference.labels_)
+
+
+def test_a_result_under_another_name_is_computed_again(tmp_path):
+    work = Work(tmp_path, {"k": 3})
+    work.save("means", {"x": np.arange(3)})
+    for suffix in (".npz", ".sha256"):
+        shutil.copy(tmp_path / f"results/means{suffix}", tmp_path / f"results/gram{suffix}")
+    with pytest.warns(MkclustWarning, match=r"gram\.npz"):
+        assert work.load("gram") is None
+
+
+def test_results_are_bound_to_the_data(tmp_path):
+    for data in (b"a", b"b"):
+        work = Work(tmp_path, {"k": 3})
+        work.bind(data)
+        if data == b"a":
+            work.save("means", {"x": np.arange(3)})
+    with pytest.warns(MkclustWarning, match="other data"):
+        assert work.load("means") is None
