@@ -16,6 +16,7 @@ from .inspection.choose_k import choose_k
 from .io._guards.limits import DEFAULT_LIMITS, Limits, as_path
 from .io.archive import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .io.manifest import require_complete_set
+from .out_of_sample.anchors import AnchorExtension
 from .out_of_sample.neighbors import NeighborExtension
 from .out_of_sample.nystroem import FeatureExtension, KernelExtension
 from .preprocessing.imputation import Imputation
@@ -145,7 +146,7 @@ def _model(found: Archive) -> MultiViewClusterer:
 def _check_fitted(model: MultiViewClusterer) -> None:
     """Check that the parts have matching shapes, so that damage cannot cause wrong labels."""
     n, found = len(model.labels_), getattr(model, "_extension", None)
-    if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension)):
+    if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension, AnchorExtension)):
         found.check(n, model.cluster_centers_.shape[1])
         _check_imputation(model, found.widths)
     elif found is not None:

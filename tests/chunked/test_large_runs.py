@@ -246,7 +246,7 @@ def test_progress_says_rate_and_time_left(views, small_pieces):
 
 def test_embeddings_too_large_for_memory_become_parts(views, monkeypatch, small_pieces):
     reference = approximated(views)
-    monkeypatch.setattr("mkclust.chunked.run.KEPT_EMBEDDING", 1000)
+    monkeypatch.setattr("mkclust.chunked.row_run.KEPT_EMBEDDING", 1000)
     found = approximated(views)
     assert isinstance(found.embedding_, PartsSource)
     folder = found.embedding_.parts[0].path.parent

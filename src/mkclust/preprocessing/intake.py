@@ -49,6 +49,10 @@ class TakesViews:
         """Whether the input is announced as kernel matrices."""
         return False
 
+    def takes_chunks(self, rows: Rows) -> bool:
+        """Return whether rows stored outside memory are read in chunks."""
+        return self.reads_chunks
+
     def _checked_views(self, X: Any) -> Any:
         """Return the views of a fit, without NaN cells."""
         views, self._imputation = self._taken(X), None
@@ -70,7 +74,7 @@ class TakesViews:
         if rows is not None:
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = rows.shape[1]
-            return rows if self.reads_chunks else rows.in_memory()
+            return rows if self.takes_chunks(rows) else rows.in_memory()
         X = as_views(X)
         if not self.gives_kernels and not is_several(X):
             return self._views_of_table(X)
