@@ -43,7 +43,7 @@ def predict(
     embedding.npz to the output folder.
     """
     folder = OutputFolder(out, overwrite=overwrite, inputs=input_files([model, *paths], labels))
-    folder.check(report=False, stability=False)
+    folder.check(report=False, stability=False, markers=False, annotations=False)
     fitted = load(model, limits=chosen_limits(limit))
     if not isinstance(fitted, OutOfSample):
         raise InputError(
