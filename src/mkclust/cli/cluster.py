@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,14 @@ from .output_directory import OutputFolder, check_model_path
 from .results import valid
 from .run import Job, Stopwatch, run
 
+
+class Imputation(StrEnum):
+    """The values of --missing."""
+
+    MEDIAN = "median"
+    KNN = "knn"
+
+
 Clusters = Annotated[
     str,
     typer.Option(
@@ -42,6 +51,13 @@ Clusters = Annotated[
         "--clusters",
         metavar="K|auto|LOW:HIGH",
         help="Number of clusters; 'auto' chooses it, '3:20' chooses from 3 to 20.",
+    ),
+]
+Missing = Annotated[
+    Imputation | None,
+    typer.Option(
+        help="Fill NaN cells per view: by the median of the column or the nearest samples.",
+        show_default="refuse them",
     ),
 ]
 Restarts = Annotated[
@@ -52,7 +68,8 @@ Checks = Annotated[
     bool | None,
     typer.Option(
         "--stability/--no-stability",
-        help="Refit to halves of the samples and without each view, and compare the labels.",
+        help="Explain the answer; refit to halves of the samples and without each view, and "
+        "compare the labels.",
         show_default="if expected within two minutes",
     ),
 ]
@@ -106,6 +123,7 @@ def cluster(
     transpose: Transpose = None,
     kernels: AsKernels = None,
     limit: Limit = None,
+    missing: Missing = None,
     n_init: Restarts = None,
     seed: Seed = None,
     out: Out = Path("mkclust-out"),
@@ -123,21 +141,24 @@ def cluster(
 ) -> None:
     """Cluster the samples of one or more files.
 
-    Writes labels.csv, embedding.npz (or graph.npz), stability.csv, markers.csv,
-    annotations.csv, result.json and report.html to the output folder, in place
-    of those of an earlier run; mkclust.json lists them. Where views are stored
-    in parts (folders of .npy or .parquet, zarr), mkc-dnm reads them in chunks and
-    writes labels, embedding and confidence as parts.
+    Writes labels.csv, embedding.npz (or graph.npz), stability.csv,
+    alternatives.csv, markers.csv, annotations.csv, result.json and report.html
+    to the output folder, in place of those of an earlier run; mkclust.json lists
+    them. Where views are stored in parts (folders of .npy or .parquet, zarr),
+    mkc-dnm reads them in chunks and writes labels, embedding and confidence as
+    parts.
     """
     watch = Stopwatch()
     asked = asked_k(clusters)
-    model = _estimator(method, asked, options | {"n_init": n_init, "random_state": seed})
+    given = {"missing": missing and missing.value, "n_init": n_init, "random_state": seed}
+    model = _estimator(method, asked, options | given)
     inputs = input_files([*paths, *([] if annotations is None else [annotations])], labels)
     check_clinical(annotations, time, event, correction)
     folder = OutputFolder(out, overwrite=overwrite, inputs=inputs)
     folder.check(
         report=report,
         stability=stability is not False,
+        alternatives=stability is not False,
         markers=markers,
         annotations=annotations is not None,
     )

@@ -24,6 +24,7 @@ from ..io.manifest import NAME as MANIFEST
 from ..io.manifest import PARTS, RESULTS, Manifest, checksum, read_manifest
 
 Write = Callable[[Path], list[Path]]
+AFTER_A_FIT = ("report", "stability", "alternatives", "markers", "annotations")  # may be left out
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,7 @@ class OutputFolder:
     def check(self, **wanted: bool) -> None:
         """Refuse, before the work, a folder that cannot be written to or holds other files.
 
-        `wanted` says which results will be written, by their names without suffix: of `report`,
-        `stability`, `markers` and `annotations`; by default all.
+        `wanted` says which of `AFTER_A_FIT` will be written; by default all.
         """
         check_writable(self.path)
         names = [name for name in RESULTS if wanted.get(name.partition(".")[0], True)]

@@ -15,7 +15,7 @@ from ..methods import load
 from ..out_of_sample.predictor import OutOfSample
 from .arguments import chosen_limits, input_files, read_views
 from .options import Index, Labels, Limit, Out, Overwrite, Paths, Quiet, Transpose, ViewNames
-from .output_directory import OutputFolder
+from .output_directory import AFTER_A_FIT, OutputFolder
 from .results import write_predictions
 from .run import progress
 from .summary import clean
@@ -43,7 +43,7 @@ def predict(
     embedding.npz to the output folder.
     """
     folder = OutputFolder(out, overwrite=overwrite, inputs=input_files([model, *paths], labels))
-    folder.check(report=False, stability=False, markers=False, annotations=False)
+    folder.check(**dict.fromkeys(AFTER_A_FIT, False))
     fitted = load(model, limits=chosen_limits(limit))
     if not isinstance(fitted, OutOfSample):
         raise InputError(

@@ -14,6 +14,7 @@ from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..chunked.sources import PartsSource
 from ..chunked.work import save_part
+from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..inspection import confidence
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
@@ -53,6 +54,8 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
             "kind": "kernels" if views.kernels else "features",
             "views": dict(zip(views.names, views.widths, strict=True)),
             "notes": list(views.notes),
+            "checksums": (found := view_checksums(views)),
+            "checksum": joint_checksum(found),
         },
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,
@@ -70,12 +73,12 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
     if views.labels is not None:
         result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
     if model._has_membership:
-        found = confidence(model, views.index)
+        certain = confidence(model, views.index)
         result["confidence"] = {
-            "words": str(found),
-            "mean": found.mean,
-            "clusters": plain(found.clusters),
-            "least": [plain(sample._asdict()) for sample in found.least()],
+            "words": str(certain),
+            "mean": certain.mean,
+            "clusters": plain(certain.clusters),
+            "least": [plain(sample._asdict()) for sample in certain.least()],
         }
     return result
 

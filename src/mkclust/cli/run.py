@@ -30,6 +30,7 @@ from .after import (
     write_markers,
 )
 from .answers import answers_as_dict, checked_answers, write_stability
+from .explanation import write_alternatives
 from .output_directory import OutputFolder, StagedModel, Written
 from .results import write_arrays, write_result
 from .summary import choice_table, clean, summary
@@ -138,7 +139,7 @@ def _written(
 
     def write(folder: Path) -> list[Path]:
         written = write_arrays(folder, model, data)
-        for part in (write_stability, write_markers, write_annotations):
+        for part in (write_stability, write_alternatives, write_markers, write_annotations):
             written += part(folder, found.answers)
         if job.report and pageable(model, data):
             written.append(folder / "report.html")

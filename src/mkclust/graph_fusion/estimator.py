@@ -54,6 +54,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         What to do with a given kernel that has negative eigenvalues.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
+    missing : {None, "median", "knn"} or callable
+        What to do with NaN cells: refuse them, or fill them (see MultiViewClusterer).
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
@@ -98,7 +100,10 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Which samples each view holds; None where all hold all.
     support_ : (n,) int array or None
         In how many views each sample is; None where nothing is missing.
-    view_names_in_, n_features_in_
+    gap_shares_ : (m,) array
+        Share of NaN cells in every view; absent for ``missing=None``.
+    sample_names_in_, view_names_in_, view_feature_names_in_, n_features_in_
+        Names and number of what was fitted.
 
     Up to 20 000 samples time is O(n^2 sum(f)) for the neighbors; memory is about 100 edges per
     sample and view, never n x n unless kernels are given.
@@ -130,10 +135,13 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         precomputed: bool = False,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, columns=columns, n_init=n_init, random_state=random_state)
+        super().__init__(
+            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
+        )
         self.n_neighbors = n_neighbors
         self.precomputed = precomputed
         self.indefinite = indefinite
@@ -204,8 +212,11 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
     def subspaces(self, views: MultiView, size: int) -> GraphSubspaces:
         """Return the `size` leading eigenvectors of every view's affinity graph."""
-        count = self._neighbors_among(len(views), int(self.n_clusters))
-        return self._graphs(views, count).subspaces(min(size, len(views)))
+        return self.view_graphs(views).subspaces(min(size, len(views)))
+
+    def view_graphs(self, views: MultiView) -> ViewGraphs:
+        """Return the affinity graph (n, n) of every view, as `fit` builds it."""
+        return self._graphs(views, self._neighbors_among(len(views), int(self.n_clusters)))
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the fused graph (n, n) for k clusters."""

@@ -21,7 +21,8 @@ NAME = "mkclust.json"
 FORMAT = "mkclust results"
 PARTS = ("labels", "embedding", "confidence")  # folders of parts, for data that come in parts
 RESULTS = (
-    "labels.csv", "embedding.npz", "graph.npz", "stability.csv", "markers.csv", "annotations.csv",
+    "labels.csv", "embedding.npz", "graph.npz", "stability.csv", "alternatives.csv",
+    "markers.csv", "annotations.csv",
     "result.json", "report.html",
 )  # fmt: skip
 PART_NAME = re.compile(r"(labels|embedding|confidence)/part-\d{1,9}\.(npy|sha256)")

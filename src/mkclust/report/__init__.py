@@ -43,7 +43,7 @@ def write_report(
     notes, command : sequence of str, str
         Warnings of the fit, and the command line that was run.
     answers : sequence
-        Results of `choose_k`, `stability`, `view_influence`, `markers` and
+        Results of `choose_k`, `explain`, `stability`, `view_influence`, `markers` and
         `compare_annotations`, in any order. Each adds a section.
 
     Returns

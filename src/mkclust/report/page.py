@@ -11,7 +11,7 @@ from string import Template
 from typing import Any
 
 from .._version import __version__
-from . import questions, sections
+from . import explanation, questions, sections
 from .annotations import clinical
 from .charts import chart_data
 from .confidence import certainty
@@ -36,12 +36,13 @@ def render(subject: Subject) -> str:
         sections.known_classes(subject, data["classes"]),
         certainty(subject),
         views(subject),
+        explanation.disagreement(subject),
+        sections.samples(subject, data["samples"]),
         features(subject),
         clinical(subject),
         questions.stability(subject),
         questions.influence(subject),
         questions.choice(subject),
-        sections.samples(subject, data["samples"]),
         sections.blocks(subject, data["blocks"]),
         spectra(subject, data["spectra"]),
         sections.details(subject),
