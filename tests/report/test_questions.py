@@ -11,8 +11,7 @@ from mkclust.exceptions import InputError
 def test_answers_have_their_sections(answered, answers):
     choice, stable, influence = answers
     names = answered.sections()
-    order = ["confidence", "views", "samples", "stability", "influence", "choice"]
-    assert names[3:9] == order
+    assert names[3:9] == ["confidence", "views", "samples", "stability", "influence", "choice"]
     assert len(set(answered.ids())) == len(answered.ids())
     assert str(choice)[1:] in answered.text and str(influence) in answered.text
     assert str(stable)[1:] in answered.text

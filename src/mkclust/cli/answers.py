@@ -91,12 +91,12 @@ def answers_as_dict(answers: Sequence[Any]) -> dict[str, Any]:
             }
         elif isinstance(answer, ViewInfluence):
             found["view_influence"] = _influence(answer)
+        elif isinstance(answer, Explanation):
+            found["explanation"] = explanation_as_dict(answer)
         elif isinstance(answer, Markers):
             found["markers"] = markers_as_dict(answer)
         elif isinstance(answer, Annotations):
             found["annotations"] = annotations_as_dict(answer)
-        elif isinstance(answer, Explanation):
-            found["explanation"] = explanation_as_dict(answer)
     return found
 
 

@@ -20,7 +20,10 @@ from .after import Clinical, check_clinical
 from .arguments import asked_k, in_memory, input_files, read_views
 from .method_options import chosen_options, with_method_options
 from .options import (
+    AsJson,
     AsKernels,
+    Decimal,
+    DropColumns,
     Index,
     Labels,
     Limit,
@@ -29,12 +32,13 @@ from .options import (
     Overwrite,
     Paths,
     Quiet,
+    Separator,
     Transpose,
     ViewNames,
 )
 from .output_directory import OutputFolder, check_model_path
 from .results import valid
-from .run import Job, Stopwatch, run
+from .run import Job, Stopwatch, heard, run
 
 
 class Imputation(StrEnum):
@@ -122,6 +126,9 @@ def cluster(
     index: Index = None,
     transpose: Transpose = None,
     kernels: AsKernels = None,
+    drop_column: DropColumns = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     limit: Limit = None,
     missing: Missing = None,
     n_init: Restarts = None,
@@ -136,17 +143,17 @@ def cluster(
     time: Time = None,
     event: Event = None,
     correction: Correction = "holm",
+    json: AsJson = False,
     quiet: Quiet = False,
     **options: Any,
 ) -> None:
     """Cluster the samples of one or more files.
 
-    Writes labels.csv, embedding.npz (or graph.npz), stability.csv,
-    alternatives.csv, markers.csv, annotations.csv, result.json and report.html
-    to the output folder, in place of those of an earlier run; mkclust.json lists
-    them. Where views are stored in parts (folders of .npy or .parquet, zarr),
-    mkc-dnm reads them in chunks and writes labels, embedding and confidence as
-    parts.
+    Writes labels.csv, embedding.npz (or graph.npz), stability.csv, markers.csv,
+    alternatives.csv, annotations.csv, result.json and report.html to the output
+    folder, in place of those of an earlier run; mkclust.json lists them. Where
+    views are stored in parts (folders of .npy or .parquet, zarr), mkc-dnm reads
+    them in chunks and writes labels, embedding and confidence as parts.
     """
     watch = Stopwatch()
     asked = asked_k(clusters)
@@ -164,18 +171,20 @@ def cluster(
     )
     if save is not None:
         check_model_path(save, folder, inputs)
-    with watch.stage("read"):
-        data = _data(
-            model, read_views(paths, views, labels, index, transpose, kernels, limit), options
+    with watch.stage("read"), heard() as warned:
+        found = read_views(
+            paths, views, labels, index, transpose, kernels, limit, drop_column, sep, decimal
         )
+        data = _data(model, found, options)
         clinical = None
         if annotations is not None:
             clinical = Clinical.read(annotations, time, event, correction, data.index)
     tried = None if isinstance(asked, int) else asked
     source = [valid(str(path)) for path in paths]
     job = Job(
-        model, tried, folder, source, _command(), report, stability, save, quiet, markers, clinical
-    )
+        model, tried, folder, source, _command(), report, stability, save, quiet, markers,
+        clinical, tuple(warned), json,
+    )  # fmt: skip
     run(job, data, watch)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -54,8 +56,8 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
             "kind": "kernels" if views.kernels else "features",
             "views": dict(zip(views.names, views.widths, strict=True)),
             "notes": list(views.notes),
-            "checksums": (found := view_checksums(views)),
-            "checksum": joint_checksum(found),
+            "checksums": (sums := view_checksums(views)),
+            "checksum": joint_checksum(sums),
         },
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,
@@ -184,3 +186,37 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return getattr(value, "__name__", repr(value))
+
+
+def result_as_dict(folder: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Return the results of a run for JSON: result.json where there is one, and the labels.
+
+    Keys beside those of result.json: ``folder``, ``files`` and, unless labels are in parts,
+    ``labels`` with the columns of labels.csv.
+    """
+    found: dict[str, Any] = {}
+    if "result.json" in names:
+        found |= json.loads((folder / "result.json").read_bytes())
+    found |= {"folder": valid(str(folder)), "files": list(names)}
+    if "labels.csv" in names:
+        with (folder / "labels.csv").open(newline="", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+        found["labels"] = {
+            name: list(cells) if name == "sample" else [_cell(cell) for cell in cells]
+            for name, cells in columns.items()
+        }
+    return found
+
+
+def _cell(cell: str) -> Any:
+    """Return a cell of labels.csv: a number, a text, or None where it is empty."""
+    try:
+        return json.loads(cell) if cell else None
+    except ValueError:
+        return cell
+
+
+def print_json(found: dict[str, Any]) -> None:
+    """Print results to standard output."""
+    print(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False), flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -32,9 +33,9 @@ from .after import (
 from .answers import answers_as_dict, checked_answers, write_stability
 from .explanation import write_alternatives
 from .output_directory import OutputFolder, StagedModel, Written
-from .results import write_arrays, write_result
-from .summary import choice_table, clean, summary
-from .wording import in_options
+from .results import print_json, result_as_dict, write_arrays, write_result
+from .summary import choice_table, summary
+from .wording import clean, in_options
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class Job:
     quiet: bool = False
     markers: bool = True
     clinical: Clinical | None = None
+    warnings: tuple[str, ...] = ()  # of reading
+    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,13 +104,15 @@ def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
         written = _written(job, data, found, watch, staged)
         if problem is not None:
             raise OSError(f"{problem}; the results are in {job.folder.path}")
-    _print(job, data, found, written, watch)
+    with printing(job.folder.path):
+        _print(job, data, found, written, watch)
+        if job.json:
+            print_json(result_as_dict(job.folder.path, written.names))
 
 
 def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
     model, choice = job.model, None
-    with warnings.catch_warnings(record=True) as caught, progress(job.quiet), shared_views():
-        warnings.simplefilter("always", MkclustWarning)
+    with heard() as caught, progress(job.quiet), shared_views():
         if job.tried is not None:
             with watch.stage("choose k"):
                 choice = choose_k(model, data, job.tried)
@@ -119,7 +124,7 @@ def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
             marked, why = found_markers(model, data, checked, job.markers)
             compared, not_compared = found_annotations(job.clinical, model, data.index)
             checked, skipped = [*checked, *marked, *compared], [*skipped, *why, *not_compared]
-    notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+    notes = [*job.warnings, *caught]
     notes += [note for note in getattr(model, "notes_", ()) if not any(note in n for n in notes)]
     if job.report and not pageable(model, data):
         skipped.append("report.html was not written: it needs the embedding in memory.")
@@ -166,7 +171,7 @@ def _staged(model: MultiViewClusterer, path: Path | None) -> tuple[StagedModel |
 def _print(
     job: Job, data: MultiView | Rows, found: Outcome, written: Written, watch: Stopwatch
 ) -> None:
-    console = Console(highlight=False, quiet=job.quiet)
+    console = Console(highlight=False, quiet=job.quiet, stderr=job.json)
     for note in data.notes:
         console.print(f"[dim]{clean(note)}[/]")
     if found.choice is not None:
@@ -187,10 +192,38 @@ def _print(
 
 
 @contextmanager
+def heard() -> Iterator[list[str]]:
+    """Collect the warnings of the package instead of printing them; complete after the block."""
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MkclustWarning)
+        yield found
+    found += [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+
+
+@contextmanager
+def printing(results: Path) -> Iterator[None]:
+    """Print once all is written: a reader that stops reading, such as `head`, is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich turns the one into the other
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes once more at the end
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"standard output: {reason}; the results are in {results}") from None
+
+
+@contextmanager
 def progress(quiet: bool) -> Iterator[None]:
     """Show the current step, on terminals only."""
     if quiet or not app.errors.is_terminal:
         yield
         return
-    with app.errors.status("starting") as status, listening(status.update):
-        yield
+    with app.errors.status("starting") as status:
+
+        def show(text: str) -> None:
+            status.update(clean(text))
+
+        with listening(show):
+            yield

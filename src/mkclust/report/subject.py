@@ -127,13 +127,9 @@ def subject(
 def _answered(model: Any, answers: Sequence[Any]) -> dict[str, Any]:
     """Return each answer under the name of its field."""
     kinds = {
-        "choice": ChoiceOfK,
-        "stability": Stability,
-        "influence": ViewInfluence,
-        "explanation": Explanation,
-        "markers": Markers,
-        "annotations": Annotations,
-    }
+        "choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence,
+        "explanation": Explanation, "markers": Markers, "annotations": Annotations,
+    }  # fmt: skip
     fields = {"choice": getattr(model, "choice_of_k_", None)}
     for answer in answers:
         name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
