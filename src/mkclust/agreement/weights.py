@@ -90,12 +90,8 @@ def view_weights(
     n = overlap.pair_samples
     chance = DEVIATIONS * np.sqrt(2 / np.maximum((n - 1) * (n + 2), 1))
     confirmed = np.where(agreement > chance, agreement, 0.0)
-    share = 1 / redundancy.sum(axis=1)
-    others = share * (1 - redundancy)
-    np.fill_diagonal(others, 0.0)
-    total = others.sum(axis=1)
-    m = len(redundancy)
-    raw = np.divide((others * confirmed).sum(axis=1), total, out=np.zeros(m), where=total > 1e-9)
+    raw, copies = discounted_agreement(confirmed, redundancy)
+    share = 1 / copies
     raw *= share
     equal = not raw.sum() > 0
     weights = share if equal else raw
@@ -117,6 +113,26 @@ def _needed(weights: np.ndarray, present: np.ndarray | None) -> np.ndarray:
         return np.empty(0, dtype=int)
     alone = ~present[:, ~unused].any(axis=1)
     return np.flatnonzero(unused & present[alone].any(axis=0))
+
+
+def discounted_agreement(
+    agreement: np.ndarray, redundancy: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the two numbers whose quotient is a view's weight, up to scale: both (m,).
+
+    The first is the mean of A over the other views, where view q counts by
+    $(1 - R_{pq}) / \sum_r R_{qr}$; the second is the number of copies, $\sum_q R_{pq}$.
+    Agreement below 0 or unknown counts as 0.
+
+    >>> discounted_agreement(np.array([[1.0, 0.4], [0.4, 1.0]]), np.eye(2))
+    (array([0.4, 0.4]), array([1., 1.]))
+    """
+    copies = redundancy.sum(axis=1)
+    others = (1 / copies) * (1 - redundancy)
+    np.fill_diagonal(others, 0.0)
+    total, m = others.sum(axis=1), len(redundancy)
+    found = (others * np.maximum(np.nan_to_num(agreement), 0.0)).sum(axis=1)
+    return np.divide(found, total, out=np.zeros(m), where=total > 1e-9), copies
 
 
 def _agreement(overlap: Overlap, size: int) -> np.ndarray:

@@ -19,6 +19,7 @@ from ..exceptions import InputError
 from ..graphs.affinity import default_n_neighbors
 from ..linalg.checks import Verification
 from ..linalg.kmeans import kmeans_labels
+from ..linalg.membership import DIFFUSION
 from ..out_of_sample.neighbors import NeighborExtension, extension_view
 from ..out_of_sample.predictor import OutOfSample
 from .diffusion_map import diffusion_map, n_components_for
@@ -69,6 +70,12 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Leading eigenvalues of the fused graph, descending.
     cluster_centers_ : (k, D) array
         Centers of the embedding's rows, scaled to length one.
+    inertia_ : float
+        Sum of the squared distances of those rows to their centers.
+    membership_ : (n, k) array
+        Probability of every cluster for every sample; rows sum to 1 (docs/confidence.md).
+    confidence_ : (n,) array
+        Probability of each sample's own cluster.
     weights_ : (m,) array
         Weights of the views; they sum to 1. Weights are not quality scores: redundant views
         share their weight, so several good but similar views may each weigh less than one
@@ -212,8 +219,11 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
     def subspaces(self, views: MultiView, size: int) -> GraphSubspaces:
         """Return the `size` leading eigenvectors of every view's affinity graph."""
-        count = self._neighbors_among(len(views), int(self.n_clusters))
-        return self._graphs(views, count).subspaces(min(size, len(views)))
+        return self.view_graphs(views).subspaces(min(size, len(views)))
+
+    def view_graphs(self, views: MultiView) -> ViewGraphs:
+        """Return the affinity graph (n, n) of every view, as `fit` builds it."""
+        return self._graphs(views, self._neighbors_among(len(views), int(self.n_clusters)))
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the fused graph (n, n) for k clusters."""
@@ -252,6 +262,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     @property
     def gives_kernels(self) -> bool:
         return bool(self.precomputed)
+
+    def _sharpness(self, k: int) -> float:
+        return DIFFUSION
 
     def _neighbors_among(self, n: int, k: int) -> int:
         asked = self.n_neighbors
