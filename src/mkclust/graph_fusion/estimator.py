@@ -190,7 +190,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         graphs = self._graphs(views, self.n_neighbors_)  # S_p: several metrics, averaged
         subspaces = graphs.subspaces(min(2 * k, len(views)))
         overlap = subspaces.overlap(k)  # what the views share
-        chosen = view_weights(overlap, size - 1, graphs.redundancy())  # w_p
+        chosen = view_weights(overlap, size - 1, graphs.redundancy(), views.present)  # w_p
         fused = fuse(graphs, chosen.weights)  # S
         found = diffusion_map(fused, size)
 
@@ -251,6 +251,13 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     def _store(self, graphs: ViewGraphs, chosen: ViewWeights) -> None:
         self.weights_, self.agreement_ = chosen.weights, chosen.agreement
         self.redundancy_, self.equal_weights_ = chosen.redundancy, chosen.equal
+        if chosen.needed:
+            names = ", ".join(graphs.names[p] for p in chosen.needed)
+            self.notes_ = (
+                *self.notes_,
+                f"{names}: no agreement with other views beyond chance, but used, because some "
+                "samples are in no other view that is used",
+            )
         self.metrics_ = graphs.metric_names()
 
     def _extended(self, graphs: ViewGraphs) -> NeighborExtension:
@@ -303,7 +310,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         graphs = self._graphs(views, self._neighbors_among(len(views), k))
         overlap = graphs.subspaces(min(2 * k, len(views))).overlap(k)
         size = n_components_for(len(views), k)
-        return fuse(graphs, view_weights(overlap, size - 1, graphs.redundancy()).weights)
+        chosen = view_weights(overlap, size - 1, graphs.redundancy(), views.present)
+        return fuse(graphs, chosen.weights)
 
     def partitions(
         self, views: MultiView, ks: Sequence[int], random_state: int, n_init: int

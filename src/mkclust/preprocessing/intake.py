@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ..chunked.rows import Rows, stored_rows
 from ..data.adapters import as_views, is_several
-from ..data.gaps import require_no_gaps
+from ..data.gaps import UNFILLED, require_no_gaps
 from ..data.keys import keyed
 from ..data.values import plain_values
 from ..data.views import MultiView, split_columns
@@ -136,7 +136,7 @@ class TakesViews:
                 )
             return views
         if self._imputation is None:
-            require_no_gaps(views)
+            require_no_gaps(views, UNFILLED)
             return views
         return self._imputation.fill(views, self.missing)
 
@@ -207,7 +207,8 @@ def in_fitted_order(model: Any, views: Any) -> Any:
             f"{', '.join(views.names)}"
         )
     if isinstance(views, Rows):
-        return views_in_order(views, names, views.feature_names)
+        own = dict(zip(views.names, views.feature_names, strict=True))
+        return views_in_order(views, names, [own[name] for name in names])
     views = views if views.names == names else views.select(names)
     fitted, given = getattr(model, "sample_names_in_", None), sample_names(views)
     if fitted is None or given is None or np.array_equal(fitted, given):
