@@ -19,10 +19,17 @@ from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import MkclustWarning
-from ..inspection import ChoiceOfK, choose_k
+from ..inspection import ChoiceOfK, choose_k, confidence
 from ..progress import listening
 from ..report import pageable, write_report
 from . import app, startup
+from .after import (
+    Clinical,
+    found_annotations,
+    found_markers,
+    write_annotations,
+    write_markers,
+)
 from .answers import answers_as_dict, checked_answers, write_stability
 from .explanation import write_alternatives
 from .output_directory import OutputFolder, StagedModel, Written
@@ -44,6 +51,8 @@ class Job:
     checks: bool | None = None
     save: Path | None = None
     quiet: bool = False
+    markers: bool = True
+    clinical: Clinical | None = None
     warnings: tuple[str, ...] = ()  # of reading
     json: bool = False
 
@@ -112,6 +121,9 @@ def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
             model.fit(data)
         with watch.stage("checks"):
             checked, skipped = checked_answers(model, data, job.checks, watch.seconds["fit"])
+            marked, why = found_markers(model, data, checked, job.markers)
+            compared, not_compared = found_annotations(job.clinical, model, data.index)
+            checked, skipped = [*checked, *marked, *compared], [*skipped, *why, *not_compared]
     notes = [*job.warnings, *caught]
     notes += [note for note in getattr(model, "notes_", ()) if not any(note in n for n in notes)]
     if job.report and not pageable(model, data):
@@ -132,8 +144,8 @@ def _written(
 
     def write(folder: Path) -> list[Path]:
         written = write_arrays(folder, model, data)
-        written += write_stability(folder, found.answers)
-        written += write_alternatives(folder, found.answers)
+        for part in (write_stability, write_alternatives, write_markers, write_annotations):
+            written += part(folder, found.answers)
         if job.report and pageable(model, data):
             written.append(folder / "report.html")
             write_report(
@@ -165,6 +177,8 @@ def _print(
     if found.choice is not None:
         console.print(choice_table(found.choice, job.model))
     console.print(summary(job.model, data))
+    if job.model._has_membership and job.model.n_clusters > 1:
+        console.print(f"[bold]Confidence:[/] {confidence(job.model)}")
     for answer in found.checked:
         console.print(f"[bold]{answer.title}:[/] {clean(str(answer))}")
     for line in found.skipped:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..agreement.chance import unrelated
 from ..base import MultiViewClusterer
+from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..inspection.annotations import Annotations
 from ..inspection.choose_k import ChoiceOfK
 from ..inspection.explain import Explanation
+from ..inspection.markers import Markers
 from ..inspection.stability import Stability
 from ..inspection.view_influence import ViewInfluence
 from ..preprocessing.intake import in_fitted_order
@@ -49,6 +50,8 @@ class Subject:
         SHA-256 of the views, where they were given in memory.
     choice, stability, influence, explanation
         Results of choose_k, stability, view_influence and explain, or None.
+    markers, annotations
+        Results of markers and compare_annotations, or None.
     """
 
     model: Any
@@ -65,6 +68,8 @@ class Subject:
     stability: Stability | None = None
     influence: ViewInfluence | None = None
     explanation: Explanation | None = None
+    markers: Markers | None = None
+    annotations: Annotations | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -114,7 +119,7 @@ def subject(
         notes=notes,
         remarks=() if data is None else data.notes,
         command=command,
-        checksum=checksum(data) if isinstance(data, MultiView) else None,
+        checksum=joint_checksum(view_checksums(data)) if isinstance(data, MultiView) else None,
         **_answered(model, answers),
     )
 
@@ -122,17 +127,16 @@ def subject(
 def _answered(model: Any, answers: Sequence[Any]) -> dict[str, Any]:
     """Return each answer under the name of its field."""
     kinds = {
-        "choice": ChoiceOfK,
-        "stability": Stability,
-        "influence": ViewInfluence,
-        "explanation": Explanation,
-    }
+        "choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence,
+        "explanation": Explanation, "markers": Markers, "annotations": Annotations,
+    }  # fmt: skip
     fields = {"choice": getattr(model, "choice_of_k_", None)}
     for answer in answers:
         name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
         if name is None:
             raise InputError(
-                "answers must be results of choose_k, explain, stability or view_influence, not "
+                "answers must be results of choose_k, explain, stability, view_influence, markers "
+                "or compare_annotations, not "
                 f"{type(answer).__name__}"
             )
         fields[name] = answer
@@ -146,22 +150,6 @@ def shortened(name: str) -> str:
     120
     """
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
-
-
-def checksum(views: MultiView) -> str:
-    """Return the SHA-256 of the numbers of all views, with their names and shapes.
-
-    >>> checksum(MultiView([np.zeros((2, 1))])) == checksum(MultiView([np.ones((2, 1))]))
-    False
-    """
-    digest = hashlib.sha256()
-    for name, view in zip(views.names, views.views, strict=True):
-        digest.update(f"{name} {view.shape}".encode())
-        sparse = sp.issparse(view)
-        parts = (view.data, view.indices, view.indptr) if sparse else (np.asarray(view),)
-        for part in parts:
-            digest.update(np.ascontiguousarray(part).data)
-    return digest.hexdigest()
 
 
 def _checked(model: Any, views: Any) -> Any:
