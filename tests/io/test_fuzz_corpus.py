@@ -47,6 +47,7 @@ def test_every_reader_has_seeds_and_is_fuzzed(fuzz):
     assert max(sizes.values()) < 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_corpus_is_read_or_refused(fuzz, name, tmp_path):
     targets, _ = fuzz
@@ -70,6 +71,7 @@ def test_seeds_are_good_files(fuzz, name, tmp_path):
     assert read >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_random_damage_is_read_or_refused(fuzz, name, tmp_path):
     targets, mutations = fuzz
