@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from .agreement.subspaces import KernelSubspaces, SpectraInMemory
 from .chunked.rows import Rows
 from .chunked.sources import PartsSource
+from .data.copies import distinct_rows, fit_copies_once
 from .data.frames import named_index
 from .data.missing import check_presence, require_complete
 from .data.views import MultiView
@@ -29,7 +30,7 @@ from .kernels.bank import KernelBank, KernelRecipe
 from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
 from .preprocessing.columns import listed, views_in_order
-from .preprocessing.intake import TakesViews, distinct_rows, sample_names
+from .preprocessing.intake import TakesViews, sample_names
 from .progress import step
 
 RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
@@ -106,7 +107,9 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         self._note_names(views)
         if isinstance(views, MultiView):
             self._note_presence(views, k)
-        self._fit(views, k)
+            fit_copies_once(self, views, k, tables=self._tables_only(views))
+        else:
+            self._fit(views, k)
         return self
 
     @abstractmethod
@@ -187,7 +190,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         """Remove the attributes of an earlier fit, which may have been of another kind."""
         input_names = ("n_features_in_", "feature_names_in_")
         fitted = [name for name in vars(self) if name.endswith("_") and name not in input_names]
-        for name in [*fitted, "_extension", "_spectra"]:
+        for name in [*fitted, "_extension", "_spectra", "_distinct"]:
             self.__dict__.pop(name, None)
 
     def _note_presence(self, views: MultiView, k: int) -> None:
@@ -201,6 +204,9 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         self.support_ = None if views.present is None else views.present.sum(axis=1)
         if notes:
             warn(" ".join(notes), MissingRowsWarning)
+
+    def _tables_only(self, views: MultiView) -> bool:
+        return not views.kernels  # no view is a kernel matrix, so that rows can be left out
 
     def _label(self, H: np.ndarray, k: int) -> None:
         """Set labels and centers by k-means on the unit rows of an embedding (n, r)."""
@@ -306,6 +312,9 @@ class KernelClusterer(MultiViewClusterer):
             self.view_names_in_ = np.array(kernels.names, dtype=object)
         self._solve(kernels, k)
         return self
+
+    def _tables_only(self, views: MultiView) -> bool:
+        return "precomputed" not in map(str, self._recipe(views).for_views(views.names))
 
     def _fit(self, views: MultiView, k: int) -> None:
         self._solve(KernelBank(views, self._recipe(views)), k)

@@ -134,23 +134,3 @@ def sample_names(views: MultiView | Rows) -> np.ndarray | None:
         return None
     names = np.asarray(views.index)
     return (names.astype(str) if names.dtype.kind in "mM" else names).astype(object)
-
-
-def distinct_rows(views: MultiView, enough: int) -> int:
-    """Count different samples until there are `enough`: usually the first few."""
-    seen: set[bytes] = set()
-    for i in range(len(views)):
-        seen.add(b"".join(_row_bytes(view, i) for view in views.views))
-        if len(seen) >= enough:
-            break
-    return len(seen)
-
-
-def _row_bytes(view: Any, i: int) -> bytes:
-    if sp.issparse(view):
-        span = slice(view.indptr[i], view.indptr[i + 1])
-        stored = view.data[span] != 0
-        order = np.argsort(view.indices[span][stored])
-        parts = view.indices[span][stored][order], view.data[span][stored][order]
-        return b"".join(part.tobytes() for part in parts) + b"|"
-    return bytes((view[i] + 0).tobytes())  # + 0 turns a negative zero into zero
