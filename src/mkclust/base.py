@@ -31,6 +31,7 @@ from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
 from .preprocessing.columns import listed, views_in_order
 from .preprocessing.intake import TakesViews, sample_names
+from .preprocessing.outliers import warn_of_outliers
 from .progress import step
 
 RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
@@ -107,6 +108,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         self._note_names(views)
         if isinstance(views, MultiView):
             self._note_presence(views, k)
+            warn_of_outliers(views)
             fit_copies_once(self, views, k, tables=self._tables_only(views))
         else:
             self._fit(views, k)
@@ -332,9 +334,8 @@ class KernelClusterer(MultiViewClusterer):
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the kNN graph (n, n) of the average kernel: n x n memory on the way."""
         mean = _average_kernel(KernelBank(views, self._recipe(views)))
-        near = neighborhood(
-            Metric("average kernel", mean, gram=True), default_n_neighbors(len(views), k)
-        )
+        metric = Metric("average kernel", mean, gram=True)
+        near = neighborhood(metric, default_n_neighbors(len(views), k))
         return knn_affinity(near, near.places.shape[1])
 
     def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
@@ -342,9 +343,7 @@ class KernelClusterer(MultiViewClusterer):
             raise InputError(
                 f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
             )
-        kernel, params = self.kernel, self.kernel_params
-        if views.kernels:
-            kernel, params = "precomputed", {}
+        kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, self.kernel_params)
         params = {} if params is None else params
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
 

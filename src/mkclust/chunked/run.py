@@ -36,6 +36,7 @@ from ..kernels.features import (
     feature_means,
     precision,
 )
+from ..linalg.scaling import ROUNDING
 from ..linalg.spectrum import RANK_TOLERANCE, with_fixed_signs
 from ..progress import step
 from .engine import Engine, LocalEngine
@@ -308,7 +309,8 @@ class LargeRun:
             for values in (
                 found["mean"],
                 found["squares"] / found["count"],
-                found["high"] > found["low"],
+                found["high"] - found["low"]
+                > ROUNDING * np.maximum(abs(found["high"]), abs(found["low"])),
             )
         )
         longest = found["longest"].tolist()
