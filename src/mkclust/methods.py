@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
+import numpy as np
+
 from .base import RUN_PARAMETERS, MultiViewClusterer
 from .baselines import COMPARED
 from .dual_noise import MKCDNM
@@ -146,6 +148,12 @@ def _model(found: Archive) -> MultiViewClusterer:
 def _check_fitted(model: MultiViewClusterer) -> None:
     """Check that the parts have matching shapes, so that damage cannot cause wrong labels."""
     n, found = len(model.labels_), getattr(model, "_extension", None)
+    distinct = getattr(model, "_distinct", None)  # where most samples are copies of others
+    if distinct is not None:
+        kept = np.asarray(distinct)
+        if kept.dtype.kind not in "iu" or kept.ndim != 1 or not np.isin(kept, np.arange(n)).all():
+            raise FileFormatError(f"its distinct samples are not among the {n}: {ADVICE}")
+        n = len(kept)
     if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension, AnchorExtension)):
         found.check(n, model.cluster_centers_.shape[1])
         _check_imputation(model, found.widths)

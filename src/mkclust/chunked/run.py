@@ -28,6 +28,7 @@ from ..kernels.features import (
     feature_map,
     feature_means,
 )
+from ..linalg.scaling import ROUNDING
 from ..linalg.spectrum import RANK_TOLERANCE, with_fixed_signs
 from ..progress import step
 from .engine import Engine
@@ -229,7 +230,8 @@ class LargeRun(RowRun):
             for values in (
                 found["mean"],
                 found["squares"] / found["count"],
-                found["high"] > found["low"],
+                found["high"] - found["low"]
+                > ROUNDING * np.maximum(abs(found["high"]), abs(found["low"])),
             )
         )
         longest = found["longest"].tolist()

@@ -117,7 +117,10 @@ class OutOfSample(  # type: ignore[call-arg]
         found = self._extension
         if not found.given and self_similarity is not None:
             raise InputError("self_similarity is for given kernels; this model was fitted on views")
-        known = found.known(self.embedding_) if hasattr(found, "known") else None
+        known = None
+        if hasattr(found, "known"):
+            distinct = getattr(self, "_distinct", slice(None))  # where most samples are copies
+            known = found.known(self.embedding_[distinct])
         if isinstance(views, Rows):
             return embedded(found, views, [None] * len(found.names), known=known)
         own = _self_similarities(self_similarity, X, views, found)
