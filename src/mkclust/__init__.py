@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import metrics
+    from . import inspection, metrics
     from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
     from .data import adapters as omics
     from .data import datasets
     from .data.views import MultiView
     from .dual_noise import MKCDNM
     from .graph_fusion import GraphFusion
-    from .inspection import choose_k, stability, verify, view_influence
+    from .inspection import choose_k, explain, stability, verify, view_influence
     from .io import inspect, read
     from .methods import METHODS, cluster, load
     from .report import plot, write_report
 
 _MODULES = {
     "datasets": "data.datasets",
+    "inspection": "inspection",
     "metrics": "metrics",
     "omics": "data.adapters",
     "plot": "report.plot",
@@ -43,7 +44,7 @@ _NAMES = {
     "data.views": ("MultiView",),
     "dual_noise": ("MKCDNM",),
     "graph_fusion": ("GraphFusion",),
-    "inspection": ("choose_k", "stability", "verify", "view_influence"),
+    "inspection": ("choose_k", "explain", "stability", "verify", "view_influence"),
     "io": ("inspect", "read"),
     "methods": ("METHODS", "cluster", "load"),
     "report": ("write_report",),
@@ -69,7 +70,9 @@ __all__ = [
     "choose_k",
     "cluster",
     "datasets",
+    "explain",
     "inspect",
+    "inspection",
     "load",
     "metrics",
     "omics",

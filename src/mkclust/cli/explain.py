@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,6 @@ from ..chunked.rows import Rows
 from ..exceptions import InputError
 from ..inspection import Alternatives
 from ..inspection import explain as explained
-from ..inspection.difference import ari_of
 from ..methods import METHODS, estimator_for
 from .arguments import in_memory, read_views
 from .explanation import explanation_as_dict
@@ -89,12 +89,18 @@ def _computed(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]
         data = in_memory(data, method)
     model.fit(data)
     path = (folder if folder.is_dir() else folder.parent) / "labels.csv"
-    if path.is_file():
-        saved = np.genfromtxt(path, delimiter=",", skip_header=1, usecols=1, dtype=float)
-        same = len(saved) == len(model.labels_) and np.isfinite(saved).all() and saved.min() >= 0
-        if not same or ari_of(saved.astype(int), model.labels_) < 1:
-            raise InputError(f"{path}: a fit to these data gives other labels; are they the same?")
+    if path.is_file() and _saved_labels(path) != model.labels_.tolist():
+        raise InputError(f"{path}: a fit to these data gives other labels; are they the same?")
     return explanation_as_dict(explained(model, data))
+
+
+def _saved_labels(path: Path) -> list[int]:
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    try:
+        return [int(row["cluster"]) for row in rows]
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"{path}: not a table of labels by mkclust") from None
 
 
 def _print(found: dict[str, Any], result: dict[str, Any], folder: Path) -> None:
