@@ -28,8 +28,7 @@ from .io.archive import write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
-from .preprocessing.columns import listed, views_in_order
-from .preprocessing.intake import TakesViews, distinct_rows, sample_names
+from .preprocessing.intake import TakesViews, distinct_rows, in_fitted_order
 from .progress import step
 
 RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
@@ -65,6 +64,12 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         Number of clusters, k.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
+    missing : {None, "median", "knn"} or callable
+        What to do with NaN cells. None refuses them. ``"median"`` and ``"knn"`` fill them per
+        view by scikit-learn's SimpleImputer or KNNImputer, fitted here and applied to new
+        samples. A function takes a table (n_p, f) and returns it filled; new samples are given
+        to it below the fitted rows. Columns that are NaN in more than half of the samples are
+        left out with a warning. A row of NaN only is a missing sample, and is not filled.
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
@@ -78,10 +83,17 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
     takes_missing_rows: ClassVar[bool] = False
 
     def __init__(
-        self, n_clusters: int, *, columns: Any = None, n_init: int = 10, random_state: Any = None
+        self,
+        n_clusters: int,
+        *,
+        columns: Any = None,
+        missing: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.columns = columns
+        self.missing = missing
         self.n_init = n_init
         self.random_state = random_state
 
@@ -106,6 +118,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         self._note_names(views)
         if isinstance(views, MultiView):
             self._note_presence(views, k)
+        self._note_gaps()
         self._fit(views, k)
         return self
 
@@ -185,10 +198,11 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
 
     def _forget(self) -> None:
         """Remove the attributes of an earlier fit, which may have been of another kind."""
-        input_names = ("n_features_in_", "feature_names_in_")
+        input_names = ("n_features_in_", "feature_names_in_", "view_feature_names_in_")
         fitted = [name for name in vars(self) if name.endswith("_") and name not in input_names]
         for name in [*fitted, "_extension", "_spectra"]:
             self.__dict__.pop(name, None)
+        self.notes_ = ()
 
     def _note_presence(self, views: MultiView, k: int) -> None:
         """Record which samples each view holds, or refuse views that lack some."""
@@ -196,7 +210,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
             require_complete(views, self.title)
             return
         notes = check_presence(views, k)
-        self.notes_: tuple[str, ...] = notes
+        self.notes_ = notes
         self.presence_ = views.present
         self.support_ = None if views.present is None else views.present.sum(axis=1)
         if notes:
@@ -263,7 +277,7 @@ class KernelClusterer(MultiViewClusterer):
         kernels too: switch off what has been done to them already.
     indefinite : {"raise", "shift", "ignore"}
         What to do with a given kernel that has negative eigenvalues.
-    columns, n_init, random_state
+    columns, missing, n_init, random_state
         See MultiViewClusterer.
     """
 
@@ -277,10 +291,13 @@ class KernelClusterer(MultiViewClusterer):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, columns=columns, n_init=n_init, random_state=random_state)
+        super().__init__(
+            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
+        )
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.center = center
@@ -299,8 +316,10 @@ class KernelClusterer(MultiViewClusterer):
         k = self._k_among(kernels.n_samples)
         self._check_kmeans()
         self._forget()
+        self._imputation = None
         if isinstance(kernels, KernelBank):
             self._note_names(kernels.views)
+            self.view_feature_names_in_ = list(kernels.views.feature_names)
             self._note_presence(kernels.views, k)
         else:
             self.view_names_in_ = np.array(kernels.names, dtype=object)
@@ -359,33 +378,3 @@ def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:
     fresh = type(model)(**model.get_params(deep=False))
     taken = fresh._checked_views(views)
     return in_fitted_order(model, taken.in_memory() if isinstance(taken, Rows) else taken)
-
-
-def in_fitted_order(model: MultiViewClusterer, views: Any) -> Any:
-    """Return views with the samples in the order of the fit; InputError where they are others.
-
-    Samples and views are compared by name where both have names, else by their number.
-    """
-    n, names = len(model.labels_), tuple(map(str, model.view_names_in_))
-    if len(views) != n:
-        raise InputError(f"the model was fitted to {n} samples, but views has {len(views)}")
-    if set(views.names) != set(names):
-        raise InputError(
-            f"the model was fitted to the views {', '.join(names)}, but views has "
-            f"{', '.join(views.names)}"
-        )
-    if isinstance(views, Rows):
-        return views_in_order(views, names, views.feature_names)
-    views = views if views.names == names else views.select(names)
-    fitted, given = getattr(model, "sample_names_in_", None), sample_names(views)
-    if fitted is None or given is None or np.array_equal(fitted, given):
-        return views
-    where = {name: row for row, name in enumerate(given.tolist())}
-    if len(where) < n:
-        raise InputError("the samples have another order than in the fit, and repeated names")
-    other = [name for name in fitted.tolist() if name not in where]
-    if other:
-        raise InputError(
-            f"{len(other)} of the {n} fitted samples are not in views: {listed(other)}"
-        )
-    return views[[where[name] for name in fitted.tolist()]]

@@ -79,7 +79,7 @@ def test_polars_columns_that_are_no_numbers_are_named(pl, views):
         MultiView([frames[0].with_columns(pl.Series("name", SAMPLES)), frames[1]])
     holes = frames[0].with_columns(pl.Series("h", [None] * 2 + [1.0] * 88))
     with pytest.raises(InputError, match="column 'h'"):
-        MultiView([holes, frames[1]])
+        model().fit([holes, frames[1]])
     assert (
         MultiView([frames[0].with_columns(pl.Series("b", [True] * 90)), frames[1]]).widths[0] == 11
     )

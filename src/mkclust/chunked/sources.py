@@ -129,9 +129,6 @@ class ColumnsSource:
     def place(self, row: int) -> str:
         return self._source.place(row)
 
-    def identity(self) -> str:
-        return f"columns {self._order.tolist()} of {self._source.identity()}"
-
 
 class ZarrSource:
     """Rows of a zarr array; chunks that were never written hold its fill value."""

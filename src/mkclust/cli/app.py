@@ -41,6 +41,7 @@ COMMANDS = {
         ".explain", "explain", "Print which view sees what, conflicts of views, and other answers."
     ),
     "predict": Entry(".predict", "predict", "Assign new samples to the clusters of a saved model."),
+    "verify": Entry(".verify", "verify", "Check that results are complete and belong to data."),
     "inspect": Entry(".listing", "inspect", "List what a file holds and how it would be used."),
     "methods": Entry(".listing", "methods", "List all methods with their options and references."),
     "demo": Entry(".cluster", "demo", "Cluster the bundled handwritten digits into ten clusters."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,6 +35,14 @@ from .output_directory import OutputFolder, check_model_path
 from .results import valid
 from .run import Job, Stopwatch, run
 
+
+class Imputation(StrEnum):
+    """The values of --missing."""
+
+    MEDIAN = "median"
+    KNN = "knn"
+
+
 Clusters = Annotated[
     str,
     typer.Option(
@@ -41,6 +50,13 @@ Clusters = Annotated[
         "--clusters",
         metavar="K|auto|LOW:HIGH",
         help="Number of clusters; 'auto' chooses it, '3:20' chooses from 3 to 20.",
+    ),
+]
+Missing = Annotated[
+    Imputation | None,
+    typer.Option(
+        help="Fill NaN cells per view: by the median of the column or the nearest samples.",
+        show_default="refuse them",
     ),
 ]
 Restarts = Annotated[
@@ -76,6 +92,7 @@ def cluster(
     transpose: Transpose = None,
     kernels: AsKernels = None,
     limit: Limit = None,
+    missing: Missing = None,
     n_init: Restarts = None,
     seed: Seed = None,
     out: Out = Path("mkclust-out"),
@@ -96,7 +113,8 @@ def cluster(
     """
     watch = Stopwatch()
     asked = asked_k(clusters)
-    model = _estimator(method, asked, options | {"n_init": n_init, "random_state": seed})
+    given = {"missing": missing and missing.value, "n_init": n_init, "random_state": seed}
+    model = _estimator(method, asked, options | given)
     inputs = input_files(paths, labels)
     folder = OutputFolder(out, overwrite=overwrite, inputs=inputs)
     folder.check(report=report, stability=stability is not False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,13 +18,14 @@ from ..exceptions import InputError
 from ..inspection import Alternatives
 from ..inspection import explain as explained
 from ..methods import METHODS, estimator_for
+from ..metrics import ari
 from .arguments import in_memory, read_views
 from .explanation import explanation_as_dict
+from .finished_run import read_labels, read_result
 from .options import AsKernels, Index, Labels, Limit, Transpose, ViewNames
 from .run import progress
 from .summary import clean
 
-MAX_BYTES = 64 << 20  # of result.json
 MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters
 
 
@@ -50,7 +49,7 @@ def explain(
     The results of cluster hold the explanation, unless it was skipped to save
     time. Then give the data, and the model is fitted again.
     """
-    result = _result(results)
+    result = read_result(results)
     found = result.get("explanation")
     if paths:
         data = read_views(paths, views, labels, index, transpose, kernels, limit)
@@ -64,21 +63,6 @@ def explain(
     _print(found, result, results)
 
 
-def _result(folder: Path) -> dict[str, Any]:
-    path = folder / "result.json" if folder.is_dir() else folder
-    if not path.is_file():
-        raise InputError(f"{folder}: no result.json here; give the folder that cluster wrote to")
-    if path.stat().st_size > MAX_BYTES:
-        raise InputError(f"{path}: larger than {MAX_BYTES >> 20} MiB, not a result of mkclust")
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: not valid JSON: {error}") from None
-    if not isinstance(found, dict) or "method" not in found or "clusters" not in found:
-        raise InputError(f"{path}: not a result of mkclust cluster")
-    return found
-
-
 def _computed(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]:
     """Fit the method of the results again, check that the labels are the same, and explain."""
     method, given = result["method"]["name"], dict(result["parameters"])
@@ -88,19 +72,10 @@ def _computed(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]
     if isinstance(data, Rows) and not model.reads_chunks:
         data = in_memory(data, method)
     model.fit(data)
-    path = (folder if folder.is_dir() else folder.parent) / "labels.csv"
-    if path.is_file() and _saved_labels(path) != model.labels_.tolist():
-        raise InputError(f"{path}: a fit to these data gives other labels; are they the same?")
+    saved = read_labels(folder)[1]
+    if len(saved) != len(model.labels_) or ari(saved, model.labels_) < 1:
+        raise InputError(f"{folder}: a fit to these data gives other labels; are they the same?")
     return explanation_as_dict(explained(model, data))
-
-
-def _saved_labels(path: Path) -> list[int]:
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    try:
-        return [int(row["cluster"]) for row in rows]
-    except (KeyError, TypeError, ValueError):
-        raise InputError(f"{path}: not a table of labels by mkclust") from None
 
 
 def _print(found: dict[str, Any], result: dict[str, Any], folder: Path) -> None:

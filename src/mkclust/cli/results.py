@@ -14,6 +14,7 @@ from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..chunked.sources import PartsSource
 from ..chunked.work import save_part
+from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 from ..linalg.kmeans import nearest_centers
@@ -51,6 +52,8 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
             "kind": "kernels" if views.kernels else "features",
             "views": dict(zip(views.names, views.widths, strict=True)),
             "notes": list(views.notes),
+            "checksums": (found := view_checksums(views)),
+            "checksum": joint_checksum(found),
         },
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,

@@ -11,8 +11,9 @@ SPECIAL = {
 }
 PARAMETERS = (
     "approximation", "columns", "dask", "graph", "index", "indefinite", "init", "kernel", "kernels",
-    "labels", "max_dimension", "method", "n_components", "n_init", "n_neighbors", "on_infeasible",
-    "precision", "solver", "threshold", "transpose", "views", "work", *SPECIAL,
+    "labels", "max_dimension", "method", "missing", "missing_rows", "n_components",
+    "n_init", "n_neighbors", "on_infeasible", "precision", "solver", "threshold", "transpose",
+    "views", "work", *SPECIAL,
 )  # fmt: skip
 _VALUE = r"\"(?P<quoted>[^\"\s]*)\"|'(?P<single>[^']*)'|(?P<bare>\.\.\.|True|False|None)"
 _GIVEN = re.compile(rf"\b(?P<name>{'|'.join(PARAMETERS)})=(?:{_VALUE})")

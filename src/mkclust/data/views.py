@@ -43,7 +43,9 @@ class MultiView:
     samples of only some frames are kept (docs/missing.md), those of the first frame first. A row
     of NaN only, or a row and column of a kernel, marks a sample that the view lacks. Samples
     absent from sparse views are given by `present`. Every sample must be in some view. The
-    attribute `present` is None where no sample is missing.
+    attribute `present` is None where no sample is missing. Other NaN cells of a table are kept:
+    the attribute `gaps` says which views have some. An estimator fills them as its parameter
+    `missing` says, or refuses them.
 
     Indexing selects rows of every view (for kernels, rows and columns), so that scikit-learn's
     model selection can split the samples. Iteration is refused, since it would split the views.
@@ -84,11 +86,14 @@ class MultiView:
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
         if kernels:
             items = [columns_as_rows(item) if is_frame(item) else item for item in items]
+        columns = [None] * len(items) if feature_names is None else list(feature_names)
+        if len(columns) != len(items):
+            raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
         order = align(items, self.names)
         self.kernels: bool = bool(kernels)
         found_in = [
-            as_matrix(view, name, self.kernels, len(items) == 1 and present is None, index)
-            for view, name in zip(items, self.names, strict=True)
+            as_matrix(view, name, self.kernels, index, own)
+            for view, name, own in zip(items, self.names, columns, strict=True)
         ]
         if self.kernels:
             _check_square([matrix for matrix, _ in found_in], self.names)
@@ -112,6 +117,10 @@ class MultiView:
                 blanked(view, ~held, self.kernels)
                 for view, held in zip(self.views, self.present.T, strict=True)
             )
+        self.gaps: tuple[bool, ...] = tuple(
+            absent is not None and not self.kernels and self._has_gaps(p)
+            for p, (_, absent) in enumerate(found_in)
+        )
 
     @property
     def n_views(self) -> int:
@@ -190,6 +199,10 @@ class MultiView:
             return view
         rows = np.flatnonzero(self.present[:, position])
         return view[rows][:, rows] if self.kernels else view[rows]
+
+    def _has_gaps(self, position: int) -> bool:
+        own = self.own_rows(position)
+        return not sp.issparse(own) and bool(np.isnan(own).any())
 
     def select(self, names: Sequence[str]) -> MultiView:
         """Return the same samples with only the named views, in the given order.
@@ -328,8 +341,6 @@ def _feature_names(
         return (None,) * views.n_views
     if given is None:
         return tuple(column_names(item) for item in items)
-    if len(given) != views.n_views:
-        raise InputError(f"{views.n_views} views but feature_names for {len(given)}")
     for name, width, own in zip(views.names, views.widths, given, strict=True):
         if own is not None and len(own) != width:
             raise InputError(f"view {name!r} has {width} columns but {len(own)} feature_names")

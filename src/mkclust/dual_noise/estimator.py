@@ -75,7 +75,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         Folder in which a long run keeps its finished passes, so that it can be resumed.
     dask : str or dask.distributed.Client, optional
         Address of a scheduler, or its client; its workers make the passes.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
 
     Attributes
@@ -96,7 +96,8 @@ class MKCDNM(OutOfSample, KernelClusterer):
     support_ : (n,) int array, in how many views each sample is; None where nothing is missing
     approximation_ : str or None, how kernels were approximated
     notes_ : tuple of str, what else was decided: approximation, relaxed constraints
-    n_iter_, view_names_in_, n_features_in_
+    gap_shares_ : (m,) array, share of NaN cells in every view; absent for ``missing=None``
+    n_iter_, sample_names_in_, view_names_in_, view_feature_names_in_, n_features_in_
 
     Time is that of m products of n x f_p, m partial eigenproblems of n x n and one product of
     n (sum D)^2; memory is one n x n kernel and the eigenvectors, n x (sum D).
@@ -143,13 +144,14 @@ class MKCDNM(OutOfSample, KernelClusterer):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
         super().__init__(
             n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, n_init=n_init,
-            random_state=random_state,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            n_init=n_init, random_state=random_state,
         )  # fmt: skip
         self.solver = solver
         self.threshold = threshold

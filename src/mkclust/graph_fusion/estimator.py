@@ -53,6 +53,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         What to do with a given kernel that has negative eigenvalues.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
+    missing : {None, "median", "knn"} or callable
+        What to do with NaN cells: refuse them, or fill them (see MultiViewClusterer).
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
@@ -91,7 +93,10 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Which samples each view holds; None where all hold all.
     support_ : (n,) int array or None
         In how many views each sample is; None where nothing is missing.
-    view_names_in_, n_features_in_
+    gap_shares_ : (m,) array
+        Share of NaN cells in every view; absent for ``missing=None``.
+    sample_names_in_, view_names_in_, view_feature_names_in_, n_features_in_
+        Names and number of what was fitted.
 
     Up to 20 000 samples time is O(n^2 sum(f)) for the neighbors; memory is about 100 edges per
     sample and view, never n x n unless kernels are given.
@@ -123,10 +128,13 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         precomputed: bool = False,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, columns=columns, n_init=n_init, random_state=random_state)
+        super().__init__(
+            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
+        )
         self.n_neighbors = n_neighbors
         self.precomputed = precomputed
         self.indefinite = indefinite

@@ -9,9 +9,11 @@ import scipy.sparse as sp
 
 from ..agreement.weights import view_weights
 from ..base import refitted_views
+from ..data.views import MultiView
 from ..linalg.checks import TIE, Check, Verification
 from ..linalg.eigen import eigenvalues, lanczos
-from ..linalg.kmeans import nearest_centers
+from ..linalg.kmeans import nearest_centers, unit_rows
+from ..linalg.scaling import cross_distances
 from .diffusion_map import diffusion_scales
 from .fusion import fuse
 from .view_graphs import ViewGraphs
@@ -24,7 +26,8 @@ def verify_fit(model: Any, views: Any) -> Verification:
 
     The graphs are built again from `views`. Checked are: weights from overlap; the embedding's
     columns as leading eigenvectors of the fused graph, by their residuals; their scales; the
-    labels as nearest centers, and the centers as means of their clusters.
+    labels as nearest centers, and the centers as means of their clusters; that neither a step of
+    k-means nor the move of one sample lowers the inertia; the names of the samples.
     """
     data = refitted_views(model, views)
     k, n = int(model.n_clusters), len(data)
@@ -46,6 +49,8 @@ def verify_fit(model: Any, views: Any) -> Verification:
               np.abs(values[:-1] - model.eigenvalues_).max(), 1e-6),
         Check("every label is that of the nearest center", _label_error(model), 0.0),
         Check("every center is the mean of its cluster", _center_error(model), 1e-3),
+        *kmeans_checks(model),
+        Check("the samples have the names of the fit", _name_error(model, data), 0.0),
     )  # fmt: skip
     gap = values[-2] - values[-1]
     tied = gap < TIE * values[0] and scales[-1] > TIE
@@ -63,6 +68,40 @@ def leading_values(graph: sp.csr_array, size: int) -> np.ndarray:
     return np.pad(np.sort(values)[::-1], (0, max(0, size - n)))
 
 
+def kmeans_checks(model: Any) -> tuple[Check, Check]:
+    """Check that the labels are a local optimum of k-means on the unit rows of the embedding.
+
+    The errors are shares of the inertia, the sum of squared distances to the cluster means, with
+    all means as centers: what one more step of k-means takes away, and what the best move of one
+    sample does. A step of k-means ignores that a sample moves its own mean, so that the second
+    may be above zero at an optimum of the first, by about the share of one sample.
+    """
+    X, labels = unit_rows(model.embedding_), model.labels_
+    found, own = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(own)
+    means = np.array([X[own == c].mean(axis=0) for c in range(len(found))])
+    squared = cross_distances(X, means)  # (n, k)
+    mine = squared[np.arange(len(X)), own]
+    inertia = max(float(mine.sum()), np.finfo(float).eps * len(X))
+    step = float(mine.sum() - squared.min(axis=1).sum()) / inertia
+    leave = mine * np.where(sizes[own] > 1, sizes[own] / np.maximum(sizes[own] - 1, 1), 0.0)
+    enter = squared * (sizes / (sizes + 1))
+    enter[np.arange(len(X)), own] = np.inf
+    move = float(np.max(leave - enter.min(axis=1), initial=0.0)) / inertia
+    return (
+        Check("no step of k-means lowers the inertia", step, 1e-3),
+        Check("no move of one sample lowers the inertia", move, max(1e-3, 2 / len(X))),
+    )
+
+
+def _name_error(model: Any, data: MultiView) -> float:
+    """Return the share of samples with another name than in the fit, where both have names."""
+    before, now = getattr(model, "sample_names_in_", None), data.index
+    if before is None or now is None:
+        return 0.0
+    return float(np.mean([str(a) != str(b) for a, b in zip(before, now, strict=True)]))
+
+
 def _label_error(model: Any) -> float:
     """Return the share of samples with another label than their nearest center's."""
     again = nearest_centers(model.embedding_, model.cluster_centers_)
@@ -74,9 +113,7 @@ def _center_error(model: Any) -> float:
 
     k-means stops where centers move little, so that this is small but not zero.
     """
-    rows = model.embedding_ / np.maximum(
-        np.linalg.norm(model.embedding_, axis=1, keepdims=True), np.finfo(float).tiny
-    )
+    rows = unit_rows(model.embedding_)
     means = np.array([rows[model.labels_ == c].mean(axis=0) for c in np.unique(model.labels_)])
     centers = model.cluster_centers_[np.unique(model.labels_)]
     return float(np.linalg.norm(means - centers, axis=1).max())

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..data.alignment import lacking_words, placed
-from ..data.matrices import check_finite
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
-from ._guards.limits import naming
 from .choose import Name, Request
 from .plan import orientation
 from .variables import is_index_name, is_kernel_name, is_label_name, plain
@@ -185,9 +182,6 @@ def combine(
     kernels = _are_kernels(tables, request.kernels, notes)
     if not kernels and _samples_are_columns(tables, classes, request.transpose, notes):
         tables = [table.turned() for table in tables]
-    if not kernels:
-        for table in tables:
-            _check_whole(table)
     tables = _in_line(tables, kernels, notes)
     labels = _classes(tables, classes, request, notes)
     index = next((table.index for table in tables if table.index is not None), None)
@@ -201,16 +195,6 @@ def combine(
         present=_present(tables),
         feature_names=[table.columns for table in tables],
     )
-
-
-def _check_whole(table: Table) -> None:
-    """Refuse partly missing rows here, where the message can name sample and column."""
-    values = table.values
-    if sp.issparse(values) or values.dtype.kind != "f" or np.isfinite(values).all():
-        return
-    absent = np.isnan(values).all(axis=1)
-    with naming(table.path):
-        check_finite(values, table.name, table.index, table.columns, absent)
 
 
 def _present(tables: Sequence[Table]) -> np.ndarray | None:

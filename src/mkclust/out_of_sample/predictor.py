@@ -15,6 +15,7 @@ from ..data.frames import named_index
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.kmeans import nearest_centers
+from ..preprocessing.columns import check_width
 from ..preprocessing.intake import TakesViews
 from .neighbors import NeighborExtension
 from .nystroem import FeatureExtension, KernelExtension, embedded
@@ -92,15 +93,9 @@ class OutOfSample(  # type: ignore[call-arg]
         check_is_fitted(self)
         found = self._extension
         views = self._new_kernel_rows(X) if found.kernels else self._new_views(X)
+        what = "a kernel value for each fitted sample" if found.kernels else "the same columns"
         for name, width, fitted in zip(found.names, views.widths, found.widths, strict=True):
-            if width != fitted:
-                what = "a kernel value for each fitted sample" if found.kernels else (
-                    "the same columns"
-                )  # fmt: skip
-                raise InputError(
-                    f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples "
-                    f"need {what}"
-                )
+            check_width(name, width, fitted, what)
         return views
 
     def _embedded(self, views: Any, X: Any, self_similarity: Any) -> Iterator[np.ndarray]:

@@ -118,6 +118,15 @@ def views_in_order(views: Any, names: Sequence[str], fitted: Sequence[Names]) ->
     )
 
 
+def check_width(name: str, width: int, fitted: int, what: str = "the same columns") -> None:
+    """Refuse new samples with another number of columns than the fit."""
+    if width != fitted:
+        raise InputError(
+            f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples need "
+            f"{what}"
+        )
+
+
 def listed(names: Sequence[Any]) -> str:
     """Return the first names and the number of the others.
 

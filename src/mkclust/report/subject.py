@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..agreement.chance import unrelated
-from ..base import MultiViewClusterer, in_fitted_order
+from ..base import MultiViewClusterer
+from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection.choose_k import ChoiceOfK
 from ..inspection.explain import Explanation
 from ..inspection.stability import Stability
 from ..inspection.view_influence import ViewInfluence
+from ..preprocessing.intake import in_fitted_order
 
 LONGEST = 120  # characters of a name that a page shows
 
@@ -113,7 +113,7 @@ def subject(
         notes=notes,
         remarks=() if data is None else data.notes,
         command=command,
-        checksum=checksum(data) if isinstance(data, MultiView) else None,
+        checksum=joint_checksum(view_checksums(data)) if isinstance(data, MultiView) else None,
         **_answered(model, answers),
     )
 
@@ -145,22 +145,6 @@ def shortened(name: str) -> str:
     120
     """
     return name if len(name) <= LONGEST else name[: LONGEST - 1] + "…"
-
-
-def checksum(views: MultiView) -> str:
-    """Return the SHA-256 of the numbers of all views, with their names and shapes.
-
-    >>> checksum(MultiView([np.zeros((2, 1))])) == checksum(MultiView([np.ones((2, 1))]))
-    False
-    """
-    digest = hashlib.sha256()
-    for name, view in zip(views.names, views.views, strict=True):
-        digest.update(f"{name} {view.shape}".encode())
-        sparse = sp.issparse(view)
-        parts = (view.data, view.indices, view.indptr) if sparse else (np.asarray(view),)
-        for part in parts:
-            digest.update(np.ascontiguousarray(part).data)
-    return digest.hexdigest()
 
 
 def _checked(model: Any, views: Any) -> Any:
