@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.values import encodable
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io.manifest import is_output_folder, is_result
@@ -97,7 +98,7 @@ class Rows:
         views = _by_name(views)
         if not views:
             raise InputError("no views given: at least one is needed")
-        self.names: tuple[str, ...] = tuple(str(name) for name in views)
+        self.names: tuple[str, ...] = tuple(encodable(str(name)) for name in views)
         self.sources: tuple[Source, ...] = tuple(_named(*item) for item in views.items())
         lengths = [source.n_rows for source in self.sources]
         if len(set(lengths)) > 1:

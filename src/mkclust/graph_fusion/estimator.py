@@ -19,6 +19,7 @@ from ..exceptions import InputError
 from ..graphs.affinity import default_n_neighbors
 from ..linalg.checks import Verification
 from ..linalg.kmeans import kmeans_labels
+from ..linalg.membership import DIFFUSION
 from ..out_of_sample.neighbors import NeighborExtension, extension_view
 from ..out_of_sample.predictor import OutOfSample
 from .diffusion_map import diffusion_map, n_components_for
@@ -69,6 +70,12 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Leading eigenvalues of the fused graph, descending.
     cluster_centers_ : (k, D) array
         Centers of the embedding's rows, scaled to length one.
+    inertia_ : float
+        Sum of the squared distances of those rows to their centers.
+    membership_ : (n, k) array
+        Probability of every cluster for every sample; rows sum to 1 (docs/confidence.md).
+    confidence_ : (n,) array
+        Probability of each sample's own cluster.
     weights_ : (m,) array
         Weights of the views; they sum to 1. Weights are not quality scores: redundant views
         share their weight, so several good but similar views may each weigh less than one
@@ -247,6 +254,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     @property
     def gives_kernels(self) -> bool:
         return bool(self.precomputed)
+
+    def _sharpness(self, k: int) -> float:
+        return DIFFUSION
 
     def _neighbors_among(self, n: int, k: int) -> int:
         asked = self.n_neighbors
