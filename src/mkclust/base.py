@@ -28,6 +28,7 @@ from .io.archive import write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
+from .out_of_sample.membership import Membership
 from .preprocessing.intake import TakesViews, distinct_rows, in_fitted_order
 from .progress import step
 
@@ -55,7 +56,7 @@ class Partitions:
     labels: dict[int, np.ndarray]
 
 
-class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
+class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, ABC):
     """Base of all estimators: checks the input and leaves the method to `_fit`.
 
     Parameters
@@ -154,18 +155,20 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
     def per_sample(self) -> dict[str, np.ndarray]:
         """Return what is known about every sample as columns (n,), by name: `cluster` first.
 
-        `views`, the number of views that hold the sample, is there where some are missing.
+        `views`, the number of views that hold the sample, is there where some are missing,
+        `confidence` where the method has an embedding.
         """
         check_is_fitted(self, "labels_")
         columns = {"cluster": np.asarray(self.labels_)}
-        support = getattr(self, "support_", None)
-        return columns if support is None else columns | {"views": support}
+        support: np.ndarray | None = getattr(self, "support_", None)
+        columns |= {} if support is None else {"views": support}
+        return columns | ({"confidence": self.confidence_} if self._has_membership else {})
 
     def to_frame(self) -> Any:
-        """Return `per_sample` as a pandas DataFrame, indexed by sample name or position."""
+        """Return `per_sample` and the membership as a pandas DataFrame, indexed by sample."""
         import pandas as pd
 
-        columns = self.per_sample()
+        columns = self.per_sample() | self._membership_columns()
         names = getattr(self, "sample_names_in_", None)
         index = pd.RangeIndex(len(self.labels_)) if names is None else named_index(names)
         return pd.DataFrame(columns, index=index.rename("sample"))
@@ -221,6 +224,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         self.embedding_ = H
         found = kmeans_clusters(H, k, self.n_init, check_random_state(self.random_state))
         self.labels_, self.cluster_centers_ = found.labels, found.centers
+        self.inertia_ = found.inertia
 
     def _checked_k(self, views: MultiView | Rows) -> int:
         k = self._k_among(len(views))

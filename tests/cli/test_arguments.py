@@ -131,7 +131,7 @@ def test_an_output_used_again_holds_the_files_of_one_run(run, archive, parts, tm
     quick = ("--no-report", "--no-stability")
     assert run("cluster", parts, "-k", 3, *chunks, *quick)[0] == 0
     assert {path.name for path in out.iterdir()} == {
-        "labels", "embedding", "result.json", "notes.txt", "mkclust.json",
+        "labels", "embedding", "confidence", "result.json", "notes.txt", "mkclust.json",
     }  # fmt: skip
     assert run("cluster", archive, "-k", 3, *quick)[0] == 0
     assert {path.name for path in out.iterdir()} == {

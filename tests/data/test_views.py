@@ -233,8 +233,8 @@ def test_no_views_at_all(views):
 
 
 def test_columns_that_are_no_numbers_are_named():
-    frame = pd.DataFrame({"x": [1.0, 2], "name": ["a", "b"], "day": pd.to_datetime(["2020"] * 2)})
-    with pytest.raises(InputError, match=r"'people' has 2 non-numeric columns.*'name', 'day'"):
+    frame = pd.DataFrame({"x": [1.0, 2], "kind": ["a", "b"], "day": pd.to_datetime(["2020"] * 2)})
+    with pytest.raises(InputError, match=r"'people' has 2 non-numeric columns.*'kind', 'day'"):
         MultiView({"people": frame})
 
 

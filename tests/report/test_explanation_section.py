@@ -20,7 +20,8 @@ def explained(tmp_path_factory):
 
 def test_the_story_has_its_order(explained):
     _, page, _ = explained
-    order = ["summary", "clusters", "classes", "views", "alternatives", "samples", "blocks"]
+    order = ["summary", "clusters", "classes", "confidence", "views"]
+    order += ["alternatives", "samples", "blocks"]
     assert page.sections() == [*order, "spectra", "details"]
     assert page.text.index("Who sees what") < page.text.index("Conflicts between views")
 

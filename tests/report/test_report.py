@@ -54,7 +54,10 @@ def fitted_to_heads(n, k, m, seed=0):
     return model
 
 
-SECTIONS = ["summary", "clusters", "classes", "views", "samples", "blocks", "spectra", "details"]
+SECTIONS = [
+    "summary", "clusters", "classes", "confidence", "views", "samples", "blocks", "spectra",
+    "details",
+]  # fmt: skip
 OF_MKC_DNM = ("MKC-DNM", "Zhang", "certificate", "N-noise", "C-noise", "threshold", "dimensions_")
 
 

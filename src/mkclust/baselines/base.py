@@ -19,6 +19,8 @@ from .incomplete import place_incomplete
 MISSING_ROWS = ("raise", "complete")
 POWERS_OF_TWO = tuple(2.0**exponent for exponent in range(-15, 16))  # the grid of most papers
 
+EXTREME = 1e50  # of a regularization parameter: powers of it must not overflow
+
 
 class Trace:
     """The objective values of one run, and its stopping rule.
@@ -149,8 +151,13 @@ class ComparedMethod(KernelClusterer):
         warn(self.notes_[-1], MissingRowsWarning)
 
     def __getattr__(self, name: str) -> Any:
-        """Explain in the error message why there is no `predict` or `transform`."""
-        if name in ("predict", "transform"):
+        """Explain in the error message why there is no `predict`, `transform` or `membership_`."""
+        if name in ("membership_", "confidence_") and "labels_" in vars(self):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: {self.title} found these labels without "
+                "cluster centers in an embedding"
+            )
+        if name in ("predict", "predict_proba", "transform"):
             raise AttributeError(
                 f"{type(self).__name__} has no {name}: {self.title} is not defined for samples "
                 "that were not fitted; fit all samples together, or use GraphFusion or MKCDNM"
@@ -182,10 +189,19 @@ class ComparedMethod(KernelClusterer):
 
 def checked_number(name: str, value: Any, above: bool = False) -> float:
     """Return a finite number of at least zero, or above zero; raise InputError otherwise."""
-    number = float(value) if isinstance(value, Real) else np.nan
+    try:
+        number = float(value) if isinstance(value, Real) else np.nan
+    except OverflowError:  # an integer beyond the range of floats
+        number = np.inf
     if not (number > 0 if above else number >= 0) or number == np.inf:
         least = "above 0" if above else "of at least 0"
-        raise InputError(f"{name} must be a finite number {least}, got {value!r}")
+        shown = "a larger integer" if number == np.inf and isinstance(value, Integral) else value
+        raise InputError(f"{name} must be a finite number {least}, got {shown!r}")
+    if number and not 1 / EXTREME <= number <= EXTREME:
+        raise InputError(
+            f"{name} must be between {1 / EXTREME:g} and {EXTREME:g}{'' if above else ', or 0'}, "
+            f"got {value!r}: beyond, the iterations overflow"
+        )
     return number
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.values import encodable
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io.manifest import is_output_folder, is_result
@@ -108,7 +109,7 @@ class Rows:
         views = _by_name(views)
         if not views:
             raise InputError("no views given: at least one is needed")
-        self.names: tuple[str, ...] = tuple(str(name) for name in views)
+        self.names: tuple[str, ...] = tuple(encodable(str(name)) for name in views)
         self.sources: tuple[Source, ...] = tuple(_named(*item) for item in views.items())
         lengths = [source.n_rows for source in self.sources]
         if len(set(lengths)) > 1:
@@ -152,6 +153,11 @@ class Rows:
             source.row_bytes if isinstance(source, ArraySource) else 8 * source.width
             for source in self.sources
         )
+
+    @property
+    def any_sparse(self) -> bool:
+        """Return whether any view is a sparse matrix."""
+        return any(_is_sparse(source) for source in self.sources)
 
     def pieces(self, native: bool = False) -> list[Piece]:
         """Return all rows in pieces of equal size: about `PIECE` bytes in double precision.

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.values import plain_values
 from ..exceptions import FileFormatError, InputError
 from .parts import Part, npy_part, open_parts
 
@@ -207,6 +208,7 @@ def source_of(value: Any) -> Source:
         return PartsSource([part])
     if isinstance(value, (ArraySource, ColumnsSource, PartsSource, ZarrSource, DaskSource)):
         return value
+    value = plain_values(value, "rows")
     if len(getattr(value, "shape", ())) != 2:
         raise InputError(f"rows x columns are needed, got {getattr(value, 'shape', value)}")
     if value.dtype.kind not in "biuf":

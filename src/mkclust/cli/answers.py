@@ -12,8 +12,10 @@ from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection import (
+    Annotations,
     ChoiceOfK,
     Explanation,
+    Markers,
     Stability,
     ViewInfluence,
     explain,
@@ -22,6 +24,7 @@ from ..inspection import (
 )
 from ..inspection.view_influence import LeftOut
 from ..io.atomic import write_csv_atomic
+from .after import annotations_as_dict, markers_as_dict
 from .explanation import explanation_as_dict
 from .results import plain
 
@@ -90,6 +93,10 @@ def answers_as_dict(answers: Sequence[Any]) -> dict[str, Any]:
             found["view_influence"] = _influence(answer)
         elif isinstance(answer, Explanation):
             found["explanation"] = explanation_as_dict(answer)
+        elif isinstance(answer, Markers):
+            found["markers"] = markers_as_dict(answer)
+        elif isinstance(answer, Annotations):
+            found["annotations"] = annotations_as_dict(answer)
     return found
 
 

@@ -24,7 +24,7 @@ from .explanation import explanation_as_dict
 from .finished_run import read_labels, read_result
 from .options import AsKernels, Index, Labels, Limit, Transpose, ViewNames
 from .run import progress
-from .summary import clean
+from .wording import clean
 
 MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters
 

@@ -206,6 +206,8 @@ def check_model_path(path: Path, folder: OutputFolder, inputs: Collection[Path])
     """Refuse, before the work, a target of --save that is a folder or another file."""
     if path.is_dir():
         raise InputError(f"--save {path} is a folder; name a file, such as {path / 'model.npz'}")
+    if path.exists() and not path.is_file():
+        raise InputError(f"--save {path} is no regular file; name another")
     target = path.resolve()
     if target in inputs:
         raise InputError(f"--save {path} is input of this run; name another file")
@@ -259,6 +261,9 @@ def _rescued(folder: Path, write: Write, model: StagedModel | None, error: Excep
         if model is not None and model.temporary.exists():
             shutil.move(model.temporary, other / model.target.name)
     except OSError:
+        kept = _shown([name for name in _files_in(other) if name in RESULTS])
+        if "labels.csv" in kept:  # every file is written completely or not at all
+            return OSError(f"{reason}; {other} holds only {', '.join(kept)}")
         shutil.rmtree(other, ignore_errors=True)
         return OSError(f"{reason}; nor to {other}")
     return OSError(f"{reason}; they are in {other} instead")

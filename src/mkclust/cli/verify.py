@@ -20,7 +20,7 @@ from .arguments import chosen_limits, read_views
 from .finished_run import read_labels, read_result
 from .options import AsKernels, Index, Limit, Paths, Transpose, ViewNames
 from .run import progress
-from .summary import clean
+from .wording import clean
 
 
 class Claim(NamedTuple):

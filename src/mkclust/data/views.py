@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
 from .frames import column_names, is_frame, is_polars
+from .keys import keyed
 from .matrices import as_matrix
+from .values import encodable, plain_values
 
 
 class MultiView:
@@ -84,8 +86,12 @@ class MultiView:
         self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
         if len(self.names) != len(items):
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
+        items = [plain_values(item, name) for item, name in zip(items, self.names, strict=True)]
         if kernels:
             items = [columns_as_rows(item) if is_frame(item) else item for item in items]
+        elif index is None:
+            items, told = keyed(items, self.names)
+            notes = (*notes, *told)
         columns = [None] * len(items) if feature_names is None else list(feature_names)
         if len(columns) != len(items):
             raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
@@ -109,7 +115,7 @@ class MultiView:
             index if index is not None else order.index, self, "index"
         )
         self.labels: np.ndarray | None = _column(following(labels, self.index), self, "labels")
-        self.notes: tuple[str, ...] = (*notes, *order.notes)
+        self.notes: tuple[str, ...] = tuple(map(encodable, (*notes, *order.notes)))
         seen = presence([absent for _, absent in found_in], order.rows, len(self))
         self.present: np.ndarray | None = _checked_presence(self, seen, present)
         if present is not None and self.present is not None:
@@ -252,7 +258,8 @@ def split_columns(table: Any, columns: Any) -> MultiView:
         except (IndexError, KeyError) as error:
             raise InputError(f"columns of view {name!r} are not in the table: {error}") from None
 
-    return MultiView({str(name): part(name, chosen) for name, chosen in columns.items()})
+    parts = {str(name): part(name, chosen) for name, chosen in columns.items()}
+    return MultiView(parts, index=table.index.to_numpy() if frame else None)
 
 
 def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
@@ -287,7 +294,7 @@ def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
 
 
 def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
-    checked = tuple(str(name) for name in names)
+    checked = tuple(encodable(str(name)) for name in names)
     twice = sorted({name for name in checked if checked.count(name) > 1})
     if not checked:
         raise InputError("no views given: at least one is needed")
@@ -352,6 +359,9 @@ def _feature_names(
 def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:
     if values is None:
         return None
+    if np.ma.is_masked(values):
+        count = np.count_nonzero(np.ma.getmaskarray(values))
+        raise InputError(f"{what} has {count} masked entries: fill them in")
     column = np.asarray(values)
     if column.shape != (len(views),):
         raise InputError(

@@ -82,6 +82,9 @@ class MKCDNM(OutOfSample, KernelClusterer):
     labels_ : (n,) int array
     embedding_ : (n, k) array, H*
     cluster_centers_ : (k, k) array, centers of the unit rows of H*
+    inertia_ : float, sum of squared distances of the unit rows to their centers
+    membership_ : (n, k) array, probability of every cluster for every sample (docs/confidence.md)
+    confidence_ : (n,) array, probability of each sample's own cluster
     singular_values_ : (k,) array, of all kept eigenvectors side by side
     dimensions_ : (m,) int array, d
     objective_, lower_bound_ : int, the sum of d and a proven lower bound
@@ -233,7 +236,8 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.unrelated_views_ = [subspaces.names[p] for p in sorted(unrelated)]
 
     def _keep(self, clusters: Clusters, embedding: Any) -> None:
-        self.labels_, self.cluster_centers_ = clusters.labels, clusters.centers
+        self.labels_, self.inertia_ = clusters.labels, clusters.inertia
+        self.cluster_centers_ = clusters.centers
         if embedding is not None:
             self.embedding_ = embedding
 

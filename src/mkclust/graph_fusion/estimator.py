@@ -24,6 +24,7 @@ from ..exceptions import InputError
 from ..graphs.affinity import default_n_neighbors
 from ..linalg.checks import Verification
 from ..linalg.kmeans import kmeans_labels
+from ..linalg.membership import DIFFUSION
 from ..linalg.spectrum import with_fixed_signs
 from ..out_of_sample.anchors import AnchorExtension
 from ..out_of_sample.neighbors import NeighborExtension, extension_view
@@ -84,6 +85,12 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Leading eigenvalues of the fused graph, descending.
     cluster_centers_ : (k, D) array
         Centers of the embedding's rows, scaled to length one.
+    inertia_ : float
+        Sum of the squared distances of those rows to their centers.
+    membership_ : (n, k) array
+        Probability of every cluster for every sample; rows sum to 1 (docs/confidence.md).
+    confidence_ : (n,) array
+        Probability of each sample's own cluster.
     weights_ : (m,) array
         Weights of the views; they sum to 1. Weights are not quality scores: redundant views
         share their weight, so several good but similar views may each weigh less than one
@@ -205,7 +212,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         settings = {"method": self.name, "n_neighbors": self.n_neighbors_}
         with engine_for(self.dask) as engine:
             run = AnchorRun(rows, seed, engine, self.work, settings, present)
-            sample = run.sample(sample_size(n, k, rows.row_bytes), isinstance(views, MultiView))
+            wanted = sample_size(n, k, rows.row_bytes, rows.any_sparse)
+            sample = run.sample(wanted, isinstance(views, MultiView))
             fusion = sampled_fusion(sample, k, self.n_neighbors_, seed)  # w_p
             count = max(1, round(self.n_neighbors_ / 2))
             links = anchor_links(sample, fusion, n_anchors(n, k), count, seed)  # Z, never S
@@ -331,6 +339,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     @property
     def gives_kernels(self) -> bool:
         return bool(self.precomputed)
+
+    def _sharpness(self, k: int) -> float:
+        return DIFFUSION
 
     def _neighbors_among(self, n: int, k: int) -> int:
         asked = self.n_neighbors

@@ -18,6 +18,7 @@ from ..linalg.kmeans import nearest_centers
 from ..preprocessing.columns import check_width
 from ..preprocessing.intake import TakesViews
 from .anchors import AnchorExtension
+from .membership import Membership
 from .neighbors import NeighborExtension
 from .nystroem import FeatureExtension, KernelExtension, embedded
 
@@ -25,7 +26,11 @@ Found = KernelExtension | FeatureExtension | NeighborExtension | AnchorExtension
 
 
 class OutOfSample(  # type: ignore[call-arg]
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesViews, auto_wrap_output_keys=None
+    Membership,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TakesViews,
+    auto_wrap_output_keys=None,
 ):
     """Mixin with `predict` and `transform` through the out-of-sample extension `_extension`.
 
@@ -62,6 +67,15 @@ class OutOfSample(  # type: ignore[call-arg]
         """
         parts = self._placed(X, self_similarity)
         return np.concatenate([nearest_centers(H, self.cluster_centers_) for H in parts])
+
+    def predict_proba(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
+        """Return the probability of every cluster, (n_new, k); parameters as in `predict`.
+
+        The most probable cluster is that of `predict`, and a fitted sample has its row of
+        `membership_`.
+        """
+        parts = self._placed(X, self_similarity)
+        return np.concatenate([self._membership_of(H) for H in parts])
 
     def transform(self, X: Any, *, self_similarity: Any = None) -> Any:
         """Return the embedding of new samples, (n_new, k); parameters as in `predict`.

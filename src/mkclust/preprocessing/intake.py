@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_array, validate_data
 from ..chunked.rows import Rows, stored_rows
 from ..data.adapters import as_views, is_several
 from ..data.gaps import require_no_gaps
+from ..data.keys import keyed
+from ..data.values import plain_values
 from ..data.views import MultiView, split_columns
 from ..exceptions import ColumnsWarning, InputError, warn
 from .columns import frame_in_order, listed, views_in_order
@@ -82,6 +84,10 @@ class TakesViews:
         return views
 
     def _views_of_table(self, X: Any, reset: bool = True) -> MultiView:
+        X = plain_values(X, "X")
+        notes: list[str] = []
+        if self.columns is None:
+            (X,), notes = keyed([X], ["X"])
         if not hasattr(X, "columns") and not sp.issparse(X):
             try:
                 X = check_array(
@@ -92,7 +98,9 @@ class TakesViews:
         if not reset:
             X = frame_in_order("the table", X, self._fitted_table_names())
         validate_data(self, X, reset=reset, skip_check_array=True)
-        return MultiView([X]) if self.columns is None else split_columns(X, self.columns)
+        if self.columns is not None:
+            return split_columns(X, self.columns)
+        return MultiView([X], notes=notes)
 
     def _fitted_table_names(self) -> np.ndarray | None:
         """Return the column names of the fitted table; None where it had none."""

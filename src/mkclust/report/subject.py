@@ -14,8 +14,10 @@ from ..base import MultiViewClusterer
 from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..inspection.annotations import Annotations
 from ..inspection.choose_k import ChoiceOfK
 from ..inspection.explain import Explanation
+from ..inspection.markers import Markers
 from ..inspection.stability import Stability
 from ..inspection.view_influence import ViewInfluence
 from ..preprocessing.intake import in_fitted_order
@@ -48,6 +50,8 @@ class Subject:
         SHA-256 of the views, where they were given in memory.
     choice, stability, influence, explanation
         Results of choose_k, stability, view_influence and explain, or None.
+    markers, annotations
+        Results of markers and compare_annotations, or None.
     """
 
     model: Any
@@ -64,6 +68,8 @@ class Subject:
     stability: Stability | None = None
     influence: ViewInfluence | None = None
     explanation: Explanation | None = None
+    markers: Markers | None = None
+    annotations: Annotations | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -121,17 +127,16 @@ def subject(
 def _answered(model: Any, answers: Sequence[Any]) -> dict[str, Any]:
     """Return each answer under the name of its field."""
     kinds = {
-        "choice": ChoiceOfK,
-        "stability": Stability,
-        "influence": ViewInfluence,
-        "explanation": Explanation,
-    }
+        "choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence,
+        "explanation": Explanation, "markers": Markers, "annotations": Annotations,
+    }  # fmt: skip
     fields = {"choice": getattr(model, "choice_of_k_", None)}
     for answer in answers:
         name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
         if name is None:
             raise InputError(
-                "answers must be results of choose_k, explain, stability or view_influence, not "
+                "answers must be results of choose_k, explain, stability, view_influence, markers "
+                "or compare_annotations, not "
                 f"{type(answer).__name__}"
             )
         fields[name] = answer
