@@ -193,7 +193,8 @@ def page(results: dict) -> str:
 Planted views of {WIDTH} columns in float32 .npy parts on disk. Clusters: standard deviation of the
 centers {SEPARATION:g}, of the noise 1. Rings: radii 1, 3 and 5, noise 0.1, with an
 angle of its own in every view. Graph fusion uses its defaults (1000 anchors per metric),
-MKC-DNM 300 landmarks per view. {platform.machine()}, {os.cpu_count()} cores, OMP_NUM_THREADS={threads}, Python
+MKC-DNM 300 landmarks per view. {platform.machine()}, {os.cpu_count()} cores,
+OMP_NUM_THREADS={threads}, Python
 {platform.python_version()}, numpy {np.__version__}. Every method runs in its own process and reads
 the same files. Other programs ran at the same time: compare CPU seconds, not seconds. Made by
 `benchmarks/scale.py`.
