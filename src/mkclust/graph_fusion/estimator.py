@@ -212,7 +212,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         settings = {"method": self.name, "n_neighbors": self.n_neighbors_}
         with engine_for(self.dask) as engine:
             run = AnchorRun(rows, seed, engine, self.work, settings, present)
-            sample = run.sample(sample_size(n, k, rows.row_bytes), isinstance(views, MultiView))
+            wanted = sample_size(n, k, rows.row_bytes, rows.any_sparse)
+            sample = run.sample(wanted, isinstance(views, MultiView))
             fusion = sampled_fusion(sample, k, self.n_neighbors_, seed)  # w_p
             count = max(1, round(self.n_neighbors_ / 2))
             links = anchor_links(sample, fusion, n_anchors(n, k), count, seed)  # Z, never S

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import MultiViewClusterer
+from ..base import RUN_PARAMETERS, MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning
@@ -39,8 +39,15 @@ def fitted(estimator: MultiViewClusterer, views: Any) -> MultiViewClusterer:
 
 
 def unfitted(estimator: MultiViewClusterer, **parameters: Any) -> MultiViewClusterer:
-    """Return an unfitted copy, with some parameters replaced."""
-    model: MultiViewClusterer = clone(estimator).set_params(**parameters)
+    """Return an unfitted copy, with some parameters replaced.
+
+    A copy with other parameters does not use the work folder or the cluster of the first one.
+    """
+    model: MultiViewClusterer = clone(estimator)
+    if parameters:
+        own = set(RUN_PARAMETERS) & set(model.get_params(deep=False))
+        parameters = dict.fromkeys(own) | parameters
+    model.set_params(**parameters)
     return model
 
 
