@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.utils import get_tags
 
 from _support.fits import estimator, fit_quietly
 from mkclust import METHODS, MultiView, cluster, load, metrics
@@ -82,7 +83,7 @@ def test_new_samples_are_filled_as_fitted_and_from_a_file(name, method, tmp_path
     np.testing.assert_array_equal(again.transform(new), found)
     assert again.gap_shares_.tolist() == model.gap_shares_.tolist()
     unfilled = fitted(name, [view[:45] for view in WHOLE.views])
-    with pytest.raises(InputError, match="NaN cell"):
+    with pytest.raises(InputError, match=r"NaN cell.*fitted without filling NaN cells"):
         unfilled.predict(new)
 
 
@@ -145,6 +146,17 @@ def test_a_function_sees_new_samples_below_the_fitted_ones(tmp_path):
 def test_other_values_are_refused(wrong):
     with pytest.raises(InputError, match='missing must be None, "median", "knn" or a function'):
         estimator("graph-fusion", K).set_params(missing=wrong).fit(with_gaps())
+
+
+def test_one_table_and_its_parts_are_filled():
+    table = np.hstack(with_gaps())
+    for columns in (None, ["a"] * 10 + ["b"] * 10):
+        model = fitted("graph-fusion", table, missing="median", columns=columns)
+        assert metrics.accuracy(WHOLE.labels, model.labels_) == 1.0
+        assert len(model.gap_shares_) == (1 if columns is None else 2)
+        np.testing.assert_array_equal(model.predict(table), model.labels_)
+        assert get_tags(model).input_tags.allow_nan
+    assert not get_tags(model.set_params(missing=None)).input_tags.allow_nan
 
 
 def test_sparse_views_beside_tables_with_gaps():

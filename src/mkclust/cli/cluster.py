@@ -225,7 +225,7 @@ def _data(
 ) -> MultiView | Rows:
     """Return the views as the method takes them."""
     if isinstance(data, Rows):
-        return data if model.reads_chunks else in_memory(data, model.name)
+        return data if model.takes_chunks(data) else in_memory(data, model.name)
     for name in ("kernel", "kernel_params"):
         if data.kernels and options.get(name):
             raise InputError(

@@ -9,8 +9,11 @@ import numpy as np
 from ..exceptions import InputError
 from .views import MultiView
 
+FILL = 'fill them with missing="median" or missing="knn", or drop those rows or columns'
+UNFILLED = "the model was fitted without filling NaN cells, so that new samples must have none"
 
-def require_no_gaps(views: MultiView) -> None:
+
+def require_no_gaps(views: MultiView, advice: str = FILL) -> None:
     """Refuse NaN cells: how many, where, in which share of rows and columns, what to do."""
     with_gaps = [p for p in range(views.n_views) if views.gaps[p]]
     if not with_gaps:
@@ -20,8 +23,7 @@ def require_no_gaps(views: MultiView) -> None:
     raise InputError(
         f"view {views.names[p]!r} has {_described(views, p)}"
         + (f"; {', '.join(also)} {'has' if len(also) == 1 else 'have'} some too" if also else "")
-        + ': fill them with missing="median" or missing="knn", or drop those rows or columns; a '
-        "sample may lack one of several views only as a whole, its row all NaN"
+        + f": {advice}; a sample may lack one of several views only as a whole, its row all NaN"
     )
 
 

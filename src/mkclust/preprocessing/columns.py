@@ -46,7 +46,8 @@ def column_order(what: str, fitted: Names, given: Names) -> np.ndarray | None:
             f"{what} lacks {len(lacking)} of the {len(fitted)} columns that the model was fitted "
             f"to: {listed(lacking)}"
         )
-    extra = [name for name in given if name not in set(fitted)] if len(given) > len(fitted) else []
+    known = set(fitted)
+    extra = [name for name in given if name not in known]
     if extra:
         count = "1 column" if len(extra) == 1 else f"{len(extra)} columns"
         warn(
