@@ -20,6 +20,11 @@ from mkclust.linalg.krylov import KrylovSpace
 METRICS = 2  # different ones of a dense view, and as many of all views together
 
 
+def planted(n=20_000):
+    """Return three planted views of 20 columns with ten overlapping clusters, and one of noise."""
+    return datasets.make_views(n, 10, 3, n_features=20, noise=2.0, n_noise_views=1, random_state=0)
+
+
 def product_rate(dtype, n=2000, f=400):
     """Return the multiplications per second of X @ X.T, each pair of rows counted once."""
     X = np.random.default_rng(0).standard_normal((n, f)).astype(dtype)
@@ -117,12 +122,7 @@ def large():
 
 
 def _large_fit(name):
-    if name == "planted":
-        views = datasets.make_views(
-            20_000, 10, 3, n_features=20, noise=2.0, n_noise_views=1, random_state=0
-        )
-    else:
-        views = load(name, 20_000)
+    views = planted() if name == "planted" else load(name, 20_000)
     t, model = best(lambda: GraphFusion(10, random_state=0).fit(views), 1)
     limit = fusion_limit(views, product_rate(np.float32))
     accuracy = metrics.accuracy(views.labels, model.labels_)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 from .agreement.subspaces import KernelSubspaces, SpectraInMemory
 from .chunked.rows import Rows
 from .chunked.sources import PartsSource
+from .data.copies import distinct_rows, fit_copies_once
 from .data.frames import named_index
 from .data.missing import check_presence, require_complete
 from .data.views import MultiView
@@ -29,7 +30,8 @@ from .kernels.bank import KernelBank, KernelRecipe
 from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
 from .out_of_sample.membership import Membership
-from .preprocessing.intake import TakesViews, distinct_rows, in_fitted_order
+from .preprocessing.intake import TakesViews, in_fitted_order
+from .preprocessing.outliers import warn_of_outliers
 from .progress import step
 
 RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
@@ -119,8 +121,12 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         self._note_names(views)
         if isinstance(views, MultiView):
             self._note_presence(views, k)
+            warn_of_outliers(views)
         self._note_gaps()
-        self._fit(views, k)
+        if isinstance(views, MultiView):
+            fit_copies_once(self, views, k, tables=self._tables_only(views))
+        else:
+            self._fit(views, k)
         return self
 
     @abstractmethod
@@ -203,7 +209,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Remove the attributes of an earlier fit, which may have been of another kind."""
         input_names = ("n_features_in_", "feature_names_in_", "view_feature_names_in_")
         fitted = [name for name in vars(self) if name.endswith("_") and name not in input_names]
-        for name in [*fitted, "_extension", "_spectra"]:
+        for name in [*fitted, "_extension", "_spectra", "_distinct"]:
             self.__dict__.pop(name, None)
         self.notes_ = ()
 
@@ -219,11 +225,13 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         if notes:
             warn(" ".join(notes), MissingRowsWarning)
 
+    def _tables_only(self, views: MultiView) -> bool:
+        return not views.kernels  # no view is a kernel matrix, so that rows can be left out
+
     def _label(self, H: np.ndarray, k: int) -> None:
         """Set labels and centers by k-means on the unit rows of an embedding (n, r)."""
         self.embedding_ = H
-        seed = check_random_state(self.random_state)
-        found = kmeans_clusters(H, k, n_init=self.n_init, random_state=seed)
+        found = kmeans_clusters(H, k, self.n_init, check_random_state(self.random_state))
         self.labels_, self.cluster_centers_ = found.labels, found.centers
         self.inertia_ = found.inertia
 
@@ -331,6 +339,9 @@ class KernelClusterer(MultiViewClusterer):
         self._solve(kernels, k)
         return self
 
+    def _tables_only(self, views: MultiView) -> bool:
+        return "precomputed" not in map(str, self._recipe(views).for_views(views.names))
+
     def _fit(self, views: MultiView, k: int) -> None:
         self._solve(KernelBank(views, self._recipe(views)), k)
 
@@ -347,9 +358,8 @@ class KernelClusterer(MultiViewClusterer):
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the kNN graph (n, n) of the average kernel: n x n memory on the way."""
         mean = _average_kernel(KernelBank(views, self._recipe(views)))
-        near = neighborhood(
-            Metric("average kernel", mean, gram=True), default_n_neighbors(len(views), k)
-        )
+        metric = Metric("average kernel", mean, gram=True)
+        near = neighborhood(metric, default_n_neighbors(len(views), k))
         return knn_affinity(near, near.places.shape[1])
 
     def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
@@ -357,9 +367,7 @@ class KernelClusterer(MultiViewClusterer):
             raise InputError(
                 f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
             )
-        kernel, params = self.kernel, self.kernel_params
-        if views.kernels:
-            kernel, params = "precomputed", {}
+        kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, self.kernel_params)
         params = {} if params is None else params
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
 

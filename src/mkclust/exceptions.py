@@ -42,6 +42,10 @@ class ConvergenceWarning(MkclustWarning):
     """A method stopped at its cap on iterations, or found another number of clusters than asked."""
 
 
+class OutlierWarning(MkclustWarning):
+    """Some samples have values far larger than all others; the message names them."""
+
+
 class DegenerateWarning(MkclustWarning):
     """The data determine less than was asked: too few directions, too few distinct points."""
 

@@ -93,6 +93,19 @@ def test_wrong_annotations_are_refused_before_the_fit(run, cohort, tmp_path, giv
     assert not (tmp_path / "o").exists()
 
 
+def test_files_of_the_user_stay_where_no_result_has_their_name(run, cohort, tmp_path):
+    (tmp_path / "o").mkdir()
+    for name in ("markers.csv", "annotations.csv"):
+        (tmp_path / "o" / name).write_text("of my own")
+    code, _, err = run("cluster", "tables", "-k", 3, *QUICK, "-o", "o")
+    assert code == 2 and "markers.csv" in err and "annotations.csv" not in err
+    assert run("cluster", "tables", "-k", 3, *QUICK, "--no-markers", "-o", "o")[0] == 0
+    assert (tmp_path / "o" / "markers.csv").read_text() == "of my own"
+    clinical = ("--no-markers", "--annotations", "clinical.csv")
+    code, _, err = run("cluster", "tables", "-k", 3, *QUICK, *clinical, "-o", "o")
+    assert code == 2 and "annotations.csv" in err
+
+
 def test_samples_without_names_cannot_be_annotated(run, cohort, tmp_path):
     np.savez(tmp_path / "views.npz", **dict(zip("ab", cohort.views, strict=True)))
     code, _, err = run("cluster", "views.npz", "-k", 3, "--annotations", "clinical.csv", "-o", "o")

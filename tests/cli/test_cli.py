@@ -39,7 +39,7 @@ def test_cluster_finds_planted_clusters_and_writes_everything(run, planted, tmp_
     folder = tmp_path / "results"
     assert {path.name for path in folder.iterdir()} == {
         "labels.csv", "embedding.npz", "result.json", "report.html", "stability.csv",
-        "mkclust.json",
+        "markers.csv", "mkclust.json",
     }  # fmt: skip
     result = result_in(folder)
     rows = (folder / "labels.csv").read_text().splitlines()

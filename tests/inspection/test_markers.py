@@ -100,6 +100,31 @@ def test_samples_that_a_view_lacks_are_left_out_of_it(planted, valid):
     assert np.isfinite(found.p).all()
 
 
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.ColumnsWarning")
+@pytest.mark.parametrize("named", [False, True])
+def test_columns_that_were_left_out_do_not_shift_the_names_of_others(planted, named):
+    tables, _ = planted
+    expected = markers(GraphFusion(3, random_state=0), tables)
+    wide = {name: table.copy() for name, table in tables.items()}
+    for name, table in wide.items():
+        table.insert(0, f"{name} empty", np.where(np.arange(90) < 80, np.nan, 1.0))
+        table.iloc[3, 4] = np.nan
+    views = wide if named else [table.to_numpy() for table in wide.values()]
+    model = GraphFusion(3, random_state=0, missing="median").fit(views)
+    found = markers(model, views)
+    assert len(found) == len(expected)
+    first = found.feature[found.top(0, 2)].tolist()
+    same = expected.feature[expected.top(0, 2)].tolist()
+    assert first == (same if named else [str(int(name[-1]) + 1) for name in same])
+
+
+def test_features_keep_their_names_where_columns_are_given_in_another_order(model, planted):
+    turned = {name: table.iloc[:, ::-1] for name, table in planted[0].items()}
+    found, expected = markers(model, turned), markers(model, planted[0])
+    key = lambda m: sorted(zip(m.cluster, m.view, m.feature, m.p.round(12), strict=True))  # noqa: E731
+    assert key(found) == key(expected)
+
+
 def test_what_cannot_be_tested_is_refused(planted):
     views = make_views(30, 3, 1, noise=0.5, random_state=0)
     with pytest.raises(InputError, match="two views"):

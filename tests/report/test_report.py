@@ -174,6 +174,7 @@ def test_names_from_data_cannot_become_markup(tmp_path):
     assert HOSTILE in page.text
 
 
+@pytest.mark.slow
 def test_ten_thousand_samples_stay_under_six_megabytes(tmp_path):
     model = fitted_to_heads(10_000, 20, 30)
     names = [f"sample with quite a long name {i:06d}" for i in range(10_000)]

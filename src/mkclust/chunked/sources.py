@@ -50,6 +50,21 @@ class ArraySource:
         rows = self._array[start - self._start : stop - self._start]
         return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
 
+    def native(self, start: int, stop: int) -> Any:
+        """Return the same rows, sparse where the matrix is."""
+        return self._array[start - self._start : stop - self._start]
+
+    def take(self, rows: np.ndarray) -> Any:
+        """Return some rows, sparse where the matrix is."""
+        return self._array[rows - self._start]
+
+    @property
+    def row_bytes(self) -> int:
+        """Return the memory of an average row."""
+        if self.dense:
+            return 8 * self.width
+        return 12 * int(self._array.nnz) // max(1, self.n_rows) + 8
+
     def portion(self, start: int, stop: int) -> Source:
         return ArraySource(self._array[start - self._start : stop - self._start], start)
 

@@ -162,7 +162,13 @@ def cluster(
     inputs = input_files([*paths, *([] if annotations is None else [annotations])], labels)
     check_clinical(annotations, time, event, correction)
     folder = OutputFolder(out, overwrite=overwrite, inputs=inputs)
-    folder.check(report=report, stability=stability is not False)
+    folder.check(
+        report=report,
+        stability=stability is not False,
+        alternatives=stability is not False,
+        markers=markers,
+        annotations=annotations is not None,
+    )
     if save is not None:
         check_model_path(save, folder, inputs)
     with watch.stage("read"), heard() as warned:
@@ -195,7 +201,7 @@ def demo(
     watch = Stopwatch()
     model = _estimator(method, 10, {})
     folder = OutputFolder(out, overwrite=overwrite)
-    folder.check()
+    folder.check(annotations=False)
     with watch.stage("read"):
         data = datasets.load_mfeat()
     source = ["UCI Multiple Features"]
@@ -219,7 +225,7 @@ def _data(
 ) -> MultiView | Rows:
     """Return the views as the method takes them."""
     if isinstance(data, Rows):
-        return data if model.reads_chunks else in_memory(data, model.name)
+        return data if model.takes_chunks(data) else in_memory(data, model.name)
     for name in ("kernel", "kernel_params"):
         if data.kernels and options.get(name):
             raise InputError(

@@ -69,7 +69,7 @@ def _computed(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]
     if method not in METHODS:
         raise InputError(f"{folder}: unknown method {method!r}")
     model = estimator_for(method, given.pop("n_clusters"), **given)
-    if isinstance(data, Rows) and not model.reads_chunks:
+    if isinstance(data, Rows) and not model.takes_chunks(data):
         data = in_memory(data, method)
     model.fit(data)
     saved = read_labels(folder)[1]

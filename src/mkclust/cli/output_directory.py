@@ -24,6 +24,7 @@ from ..io.manifest import NAME as MANIFEST
 from ..io.manifest import PARTS, RESULTS, Manifest, checksum, read_manifest
 
 Write = Callable[[Path], list[Path]]
+AFTER_A_FIT = ("report", "stability", "alternatives", "markers", "annotations")  # may be left out
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,14 @@ class OutputFolder:
     overwrite: bool = False
     inputs: Collection[Path] = field(default=(), repr=False)
 
-    def check(self, *, report: bool = True, stability: bool = True) -> None:
-        """Refuse, before the work, a folder that cannot be written to or holds other files."""
+    def check(self, **wanted: bool) -> None:
+        """Refuse, before the work, a folder that cannot be written to or holds other files.
+
+        `wanted` says which of `AFTER_A_FIT` will be written; by default all.
+        """
         check_writable(self.path)
-        skipped = {
-            "report.html": not report,
-            "stability.csv": not stability,
-            "alternatives.csv": not stability,
-        }
-        self._refuse_others([name for name in RESULTS if not skipped.get(name)])
+        names = [name for name in RESULTS if wanted.get(name.partition(".")[0], True)]
+        self._refuse_others(names)
 
     def write(self, write: Write, model: StagedModel | None = None) -> Written:
         """Place the files that ``write(folder)`` writes and a model, as one set with a manifest.

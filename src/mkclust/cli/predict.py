@@ -27,7 +27,7 @@ from .options import (
     Transpose,
     ViewNames,
 )
-from .output_directory import OutputFolder
+from .output_directory import AFTER_A_FIT, OutputFolder
 from .results import print_json, result_as_dict, write_predictions
 from .run import heard, printing, progress
 from .wording import clean, in_options
@@ -58,7 +58,7 @@ def predict(
     embedding.npz to the output folder.
     """
     folder = OutputFolder(out, overwrite=overwrite, inputs=input_files([model, *paths], labels))
-    folder.check(report=False, stability=False)
+    folder.check(**dict.fromkeys(AFTER_A_FIT, False))
     fitted = load(model, limits=chosen_limits(limit))
     if not isinstance(fitted, OutOfSample):
         raise InputError(

@@ -75,12 +75,12 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
     if views.labels is not None:
         result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
     if model._has_membership:
-        found = confidence(model, views.index)
+        certain = confidence(model, views.index)
         result["confidence"] = {
-            "words": str(found),
-            "mean": found.mean,
-            "clusters": plain(found.clusters),
-            "least": [plain(sample._asdict()) for sample in found.least()],
+            "words": str(certain),
+            "mean": certain.mean,
+            "clusters": plain(certain.clusters),
+            "least": [plain(sample._asdict()) for sample in certain.least()],
         }
     return result
 

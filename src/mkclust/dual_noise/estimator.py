@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..agreement.chance import unrelated_in
 from ..agreement.spectra import view_spectra
 from ..agreement.subspaces import KernelSubspaces, Subspaces
 from ..base import KernelClusterer
 from ..chunked.distributed import engine_for
+from ..chunked.row_run import ChunkedEmbedding, run_seed
 from ..chunked.rows import Rows
-from ..chunked.run import ChunkedEmbedding, LargeRun
+from ..chunked.run import LargeRun
 from ..data.missing import require_complete
 from ..data.views import MultiView
 from ..exceptions import DegenerateWarning, InputError, warn
@@ -274,15 +273,9 @@ class MKCDNM(OutOfSample, KernelClusterer):
         recipe = self._recipe(rows)
         return Approximation.checked(
             recipe.for_views(rows.names), method, self.n_components, k, params=recipe.params,
-            center=self.center, normalize=self.normalize, seed=self._seed(),
+            center=self.center, normalize=self.normalize,
+            seed=run_seed(self.random_state, self.work),
         )  # fmt: skip
-
-    def _seed(self) -> int:
-        if self.random_state is None and self.work is not None:
-            raise InputError("a run that can be resumed needs a seed: give random_state")
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
 
     def _checked_approximation(self, views: MultiView | Rows) -> str | None:
         asked = None if self.approximation in (None, "none") else self.approximation

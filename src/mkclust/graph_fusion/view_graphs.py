@@ -39,7 +39,6 @@ class ViewGraphs(Sequence[sp.csr_array]):
         self.names = views.names
         self.n_neighbors = n_neighbors
         self.indefinite = indefinite
-        self.exact = views.kernels or len(views) <= EXACT_UP_TO
         self._metrics: dict[int, tuple[Metric, ...]] = {}
         # In many samples one search uses all cores in BLAS by itself.
         at_once = len(self.names) if len(views) <= SIDE_BY_SIDE else 1

@@ -138,6 +138,8 @@ def view_metrics(view: Any, name: str, kernel: bool = False) -> tuple[Metric, Me
     if not varies(X).any():
         raise InputError(f"view {name!r} is constant: all its samples are the same")
     scored, columns = standardizing(X)
+    if columns.constant.all():
+        raise InputError(f"view {name!r} is constant: all its samples are the same up to rounding")
     first = Metric(EUCLIDEAN, scored, of=lambda rows: columns(scaled(rows)))
     if counts:
         return first, *_count_metrics(X, scaled)

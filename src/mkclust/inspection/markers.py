@@ -157,7 +157,7 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
         found = _tested(data, p, np.arange(len(data)), labels, k)
         if others is not None:
             found = replace(found, p=_tested(data, p, *others[p], k).p)
-        parts.append(_entries(found, data, p, model.view_feature_names_in_[p]))
+        parts.append(_entries(found, data, p, _feature_names(model, data, p)))
     return _sorted(parts, others is not None)
 
 
@@ -193,12 +193,24 @@ def matched(found: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.asarray(linear_sum_assignment(table, maximize=True)[1][found])
 
 
+def _feature_names(model: Any, data: MultiView, p: int) -> np.ndarray:
+    """Return the names of the columns of view p, or their numbers in the table that was given."""
+    own = data.feature_names[p]
+    if own is None:  # rows that are read in chunks keep the names in the model
+        own = model.view_feature_names_in_[p]
+    if own is not None:
+        return np.asarray(own, dtype=object)
+    filled = getattr(model, "_imputation", None)
+    imputer = None if filled is None else filled.views[p]
+    columns = np.arange(data.widths[p]) if imputer is None else np.flatnonzero(imputer.kept)
+    return columns.astype(str).astype(object)
+
+
 def _entries(
-    found: GroupTests, data: MultiView, p: int, given: np.ndarray | None
+    found: GroupTests, data: MultiView, p: int, names: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return one entry per cluster and column, without clusters that the view lacks."""
     k, f = found.p.shape
-    names = np.arange(f).astype(str).astype(object) if given is None else np.asarray(given, object)
     entries = {
         "cluster": np.repeat(np.arange(k), f),
         "view": np.full(k * f, data.names[p], dtype=object),

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..exceptions import InputError
 
+ROUNDING = 1e-14  # of the largest entry: a column that varies by less is constant
 BLOCK = 1 << 17  # entries: a megabyte at a time
 PANEL = 256  # rows: enough for a product at full speed, and few enough to stay in the cache
 
@@ -54,6 +55,7 @@ class Columns:
 def standardized(view: Any) -> Any:
     """Scale each column to unit variance; center dense columns; set constant columns to 0.
 
+    A column is constant where it varies by no more than rounding, 1e-14 of its largest entry.
     A sparse view stays sparse: its columns are scaled and not shifted, which leaves distances
     unchanged. Columns are first divided by their largest entry, against overflow and underflow.
 
@@ -76,11 +78,11 @@ def standardizing(view: Any) -> tuple[Any, Columns]:
         peak = _safe(abs(X).max(axis=0).toarray().ravel())
         X = _divided(X, peak)
         deviation = _safe(np.sqrt(_sparse_variance(X)))
-        columns = Columns(peak, None, deviation, ~varies(X, 0.0))
+        columns = Columns(peak, None, deviation, ~varies(X))
         return _scaled(X, columns.inverse), columns
     peak = _safe(np.abs(X).max(axis=0))
     X /= peak
-    constant = ~varies(X, 0.0)
+    constant = ~varies(X)
     mean = X.mean(axis=0)
     X -= mean
     deviation = _safe(X.std(axis=0))
@@ -89,7 +91,7 @@ def standardizing(view: Any) -> tuple[Any, Columns]:
     return X, Columns(peak, mean, deviation, constant)
 
 
-def varies(X: Any, tolerance: float = 1e-14) -> np.ndarray:
+def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:
     """Return which columns take more than one value, beyond a tolerance."""
     top, bottom = X.max(axis=0), X.min(axis=0)
     if sp.issparse(X):

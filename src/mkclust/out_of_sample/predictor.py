@@ -17,11 +17,12 @@ from ..exceptions import InputError
 from ..linalg.kmeans import nearest_centers
 from ..preprocessing.columns import check_width
 from ..preprocessing.intake import TakesViews
+from .anchors import AnchorExtension
 from .membership import Membership
 from .neighbors import NeighborExtension
 from .nystroem import FeatureExtension, KernelExtension, embedded
 
-Found = KernelExtension | FeatureExtension | NeighborExtension
+Found = KernelExtension | FeatureExtension | NeighborExtension | AnchorExtension
 
 
 class OutOfSample(  # type: ignore[call-arg]
@@ -116,7 +117,10 @@ class OutOfSample(  # type: ignore[call-arg]
         found = self._extension
         if not found.given and self_similarity is not None:
             raise InputError("self_similarity is for given kernels; this model was fitted on views")
-        known = None if isinstance(found, FeatureExtension) else found.known(self.embedding_)
+        known = None
+        if hasattr(found, "known"):
+            distinct = getattr(self, "_distinct", slice(None))  # where most samples are copies
+            known = found.known(self.embedding_[distinct])
         if isinstance(views, Rows):
             return embedded(found, views, [None] * len(found.names), known=known)
         own = _self_similarities(self_similarity, X, views, found)

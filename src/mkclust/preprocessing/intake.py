@@ -49,6 +49,10 @@ class TakesViews:
         """Whether the input is announced as kernel matrices."""
         return False
 
+    def takes_chunks(self, rows: Rows) -> bool:
+        """Return whether rows stored outside memory are read in chunks."""
+        return self.reads_chunks
+
     def _checked_views(self, X: Any) -> Any:
         """Return the views of a fit, without NaN cells."""
         views, self._imputation = self._taken(X), None
@@ -70,7 +74,7 @@ class TakesViews:
         if rows is not None:
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = rows.shape[1]
-            return rows if self.reads_chunks else rows.in_memory()
+            return rows if self.takes_chunks(rows) else rows.in_memory()
         X = as_views(X)
         if not self.gives_kernels and not is_several(X):
             return self._views_of_table(X)
@@ -218,23 +222,3 @@ def in_fitted_order(model: Any, views: Any) -> Any:
             f"{len(other)} of the {n} fitted samples are not in views: {listed(other)}"
         )
     return views[[where[name] for name in fitted.tolist()]]
-
-
-def distinct_rows(views: MultiView, enough: int) -> int:
-    """Count different samples until there are `enough`: usually the first few."""
-    seen: set[bytes] = set()
-    for i in range(len(views)):
-        seen.add(b"".join(_row_bytes(view, i) for view in views.views))
-        if len(seen) >= enough:
-            break
-    return len(seen)
-
-
-def _row_bytes(view: Any, i: int) -> bytes:
-    if sp.issparse(view):
-        span = slice(view.indptr[i], view.indptr[i + 1])
-        stored = view.data[span] != 0
-        order = np.argsort(view.indices[span][stored])
-        parts = view.indices[span][stored][order], view.data[span][stored][order]
-        return b"".join(part.tobytes() for part in parts) + b"|"
-    return bytes((view[i] + 0).tobytes())  # + 0 turns a negative zero into zero

@@ -91,8 +91,8 @@ def _line(curve: Curve, last: float) -> str:
     )
     return (
         f'<path d="{steps}" fill="none" stroke="{color}" stroke-width="2" '
-        f'stroke-dasharray="{dash}"/><text x="{WIDTH - 8}" y="{y[-1] - 3:.0f}" '
-        f'text-anchor="end">cluster {curve.cluster}</text>'
+        f'stroke-dasharray="{dash}"/><text x="{x[-1] + 6:.0f}" y="{y[-1] + 4:.0f}">'
+        f"cluster {curve.cluster}</text>"
     )
 
 

@@ -1,0 +1,94 @@
+"""One bad row: a sample that would decide everything alone is named in a warning."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, metrics
+from mkclust.exceptions import InputError, OutlierWarning
+from mkclust.linalg.scaling import standardized, standardizing
+from mkclust.preprocessing.outliers import warn_of_outliers
+
+
+def planted():
+    return datasets.make_views(120, 3, 3, noise=0.5, random_state=0)
+
+
+def with_bad_row(factor, which=(0, 1, 2), **named):
+    views = [view.copy() for view in planted().views]
+    for p in which:
+        views[p][17] *= factor
+    return MultiView(views, **named)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("factor", [1e7, 1e12])
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+def test_a_bad_row_is_named_in_every_method(name, factor):
+    with pytest.warns(OutlierWarning, match=r"^sample 17: values up to .* in view1, view2, view3"):
+        METHODS[name](3, random_state=0).fit(with_bad_row(factor))
+
+
+def test_the_warning_names_the_sample_and_the_view():
+    index = [f"patient-{i}" for i in range(120)]
+    with pytest.warns(OutlierWarning, match=r"^sample patient-17: .* than usual in view2\. "):
+        warn_of_outliers(with_bad_row(1e7, which=[1], index=index))
+
+
+def test_many_bad_rows_are_counted():
+    views = [view.copy() for view in planted().views]
+    views[0][:8] *= 1e8
+    with pytest.warns(OutlierWarning, match=r"sample 4, 3 more: "):
+        warn_of_outliers(MultiView(views))
+
+
+@pytest.mark.parametrize("factor", [1.0, 30.0, 1e3])
+def test_rows_within_the_range_of_real_data_are_not_named(factor):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OutlierWarning)
+        warn_of_outliers(with_bad_row(factor))
+
+
+def test_empty_rows_sparse_views_and_missing_samples_are_no_outliers():
+    X = sp.random_array((80, 50), density=0.02, random_state=0, format="csr")
+    absent = np.ones((80, 3))
+    absent[3] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OutlierWarning)
+        warn_of_outliers(MultiView([X, absent, np.zeros((80, 2))]))
+    X = X.tolil()
+    X[5, 5] = 1e9
+    with pytest.warns(OutlierWarning, match="^sample 5:"):
+        warn_of_outliers(MultiView([X.tocsr(), absent]))
+
+
+@pytest.mark.parametrize("model", [GraphFusion(3, random_state=0), MKCDNM(3, random_state=0)])
+def test_columns_that_are_constant_up_to_rounding_change_nothing(model):
+    views = planted()
+    random = np.random.default_rng(0)
+    noise = np.where(random.random((120, 200)) < 0.5, 0.1, np.nextafter(0.1, 1))
+    before = model.fit(views).labels_
+    after = model.fit([np.hstack([view, noise]) for view in views.views]).labels_
+    assert metrics.accuracy(before, after) == 1.0
+
+
+def test_a_column_within_rounding_of_its_magnitude_is_constant():
+    random = np.random.default_rng(0)
+    for size in (1e-200, 0.1, 3.0, 1e200):
+        column = np.where(random.random(50) < 0.5, size, np.nextafter(size, np.inf))
+        X = np.column_stack([column, np.arange(50.0)])
+        assert standardizing(X)[1].constant.tolist() == [True, False]
+        assert standardizing(sp.csr_array(X))[1].constant.tolist() == [True, False]
+        np.testing.assert_array_equal(standardized(X)[:, 0], 0)
+    small = 1e6 + np.arange(50) * 1e-6  # varies by 5e-11 of its magnitude: not constant
+    assert standardizing(np.column_stack([small, small]))[1].constant.tolist() == [False, False]
+
+
+@pytest.mark.parametrize("model", [GraphFusion(3), MKCDNM(3)])
+def test_a_view_that_is_constant_up_to_rounding_is_refused(model):
+    noise = np.random.default_rng(0).random((120, 4)) < 0.5
+    view = np.where(noise, 1000.0, np.nextafter(1000.0, 2000.0))
+    with pytest.raises(InputError, match=r"'flat'.* constant"):
+        model.fit({"good": planted().views[0], "flat": view})
