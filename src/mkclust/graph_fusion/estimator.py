@@ -22,7 +22,7 @@ from ..linalg.kmeans import kmeans_labels
 from ..out_of_sample.neighbors import NeighborExtension, extension_view
 from ..out_of_sample.predictor import OutOfSample
 from .diffusion_map import diffusion_map, n_components_for
-from .fusion import JOINT, fuse, joint_weights
+from .fusion import JOINT, fuse, in_all_used, joint_weights
 from .verify import verify_fit
 from .view_graphs import ViewGraphs
 
@@ -86,7 +86,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     exact_neighbors_ : bool
         False where neighbors were searched approximately (more than 20 000 samples).
     notes_ : tuple of str
-        What else was decided: missing samples, approximate neighbors.
+        What else was decided: missing samples, approximate neighbors, copies of samples, fewer
+        neighbors than asked for, no joint graph.
     presence_ : (n, m) bool array or None
         Which samples each view holds; None where all hold all.
     support_ : (n,) int array or None
@@ -156,12 +157,19 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self.redundancy_, self.equal_weights_ = chosen.redundancy, chosen.equal
         self.metrics_ = graphs.metric_names()
         self.exact_neighbors_ = graphs.exact
+        n, notes = len(graphs.views), []
         if not graphs.exact:
-            self.notes_ = (
-                *self.notes_,
-                f"{len(graphs.views)} samples: neighbors were searched approximately, among "
-                "samples nearby",
+            notes.append(
+                f"{n} samples: neighbors were searched approximately, among samples nearby"
             )
+        if self.n_neighbors is not None and self.n_neighbors > self.n_neighbors_:
+            notes.append(
+                f"n_neighbors = {self.n_neighbors} is more than there are: {self.n_neighbors_} "
+                "neighbors were used"
+            )
+        if in_all_used(graphs, chosen.weights).sum() <= graphs.n_neighbors:
+            notes.append("too few samples are in all views: the joint graph was left out")
+        self.notes_ = (*self.notes_, *notes)
 
     def _extended(self, graphs: ViewGraphs) -> NeighborExtension:
         """Return what places new samples: the fitted rows and their embedding."""
