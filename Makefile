@@ -1,5 +1,5 @@
 # make demo   cluster the bundled data, results in ./mkclust-demo
-# make test   the test suite            (make test ARGS="-k overlap")
+# make test   the test suite            (make test ARGS="-k overlap"; ARGS="-m slow" for the slow ones)
 # make test-oldest  the same with the oldest versions that pyproject.toml allows
 # make coverage  the tests once more, with the branches they leave out
 # make mutants   faults put into the stages of the model, and whether the tests notice
@@ -36,7 +36,7 @@ demo: $(VENV)/installed
 # One BLAS thread in each worker, or the workers fight over the cores. What is measured by the clock
 # comes afterwards, alone.
 test: $(VENV)/installed-dev
-	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) $(or $(ARGS),-m "not timed")
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) $(or $(ARGS),-m "not timed and not slow")
 	$(if $(ARGS),,$(ONE_THREAD) $(BIN)/python -m pytest -q -m timed tests)
 
 test-oldest: $(OLDEST)/installed

@@ -1,7 +1,7 @@
 """Speed of fits in memory, as ratios measured in one run; writes benchmarks/RESULTS.md.
 
-    python benchmarks/speed.py [--out FILE] [bases] [kernels] [features] [eigen] [exact] [shapes]
-                               [peers]
+    python benchmarks/speed.py [--out FILE] [features] [large] [questions] [bases] [kernels] [eigen]
+                               [exact] [shapes] [peers]
 
 There are two passes, each in its own process: BLAS on one thread, and on every core.
 """
@@ -19,14 +19,15 @@ from pathlib import Path
 
 import numpy as np
 import scipy.linalg
+from fits import features, large, questions
 from measure import best, in_own_process, in_turn
-from reference import concatenated, literal, naive, subset
+from reference import literal, naive, subset
 from scipy.optimize import Bounds, milp
 from scipy.sparse.linalg import eigsh
 from shapes import SMALL, table
 
 import mkclust
-from mkclust import METHODS, MKCDNM, GraphFusion, datasets, metrics
+from mkclust import METHODS, MKCDNM, datasets, metrics
 from mkclust.agreement.overlap import overlap
 from mkclust.agreement.subspaces import KernelSubspaces, SpectraInMemory
 from mkclust.bench.peers import PEERS
@@ -124,33 +125,6 @@ def kernels():
         yield (
             f"| {name} | {t.wall:.2f} | {t.cpu:.2f} | {t.wall / fast.wall:.1f} | {t / fast:.1f} | "
             f"{t.wall / single.wall:.1f} | {t / single:.1f} |"
-        )
-
-
-def features():
-    """Mfeat: features to labels, compared with spectral clustering of the concatenated views."""
-    views = datasets.load_mfeat()
-
-    def ours(precision):
-        return MKCDNM(10, kernel="gaussian", random_state=0, precision=precision).fit(views)
-
-    first = "scikit-learn, concatenated spectral clustering"
-    rows = in_turn(
-        {
-            first: lambda: concatenated(views.views, 10),
-            "MKC-DNM, double precision": lambda: ours("double").labels_,
-            "MKC-DNM, single precision": lambda: ours("single").labels_,
-            "graph fusion": lambda: GraphFusion(10, random_state=0).fit(views).labels_,
-        },
-        8,
-    )
-    peer = rows[first][0]
-    yield "| features → labels | wall s | CPU s | ratio to concatenated: wall | CPU | ACC |"
-    yield "|---|---|---|---|---|---|"
-    for name, (t, y) in rows.items():
-        yield (
-            f"| {name} | {t.wall:.2f} | {t.cpu:.2f} | {t.wall / peer.wall:.2f} | {t / peer:.2f} | "
-            f"{metrics.accuracy(views.labels, y):.3f} |"
         )
 
 
@@ -280,8 +254,11 @@ def _on_mfeat(name):
     return t, metrics.accuracy(views.labels, np.asarray(labels))
 
 
-SECTIONS = {s.__name__: s for s in (bases, kernels, features, eigen, exact, shapes, peers)}
-ON_EVERY_CORE = ("bases", "kernels", "features")  # measured a second time
+SECTIONS = {
+    section.__name__: section
+    for section in (features, large, questions, bases, kernels, eigen, exact, shapes, peers)
+}
+ON_EVERY_CORE = ("features", "questions", "bases", "kernels")  # measured a second time
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 

@@ -6,6 +6,7 @@ So a file is taken apart, one part is changed, and the file is put together agai
 
 from __future__ import annotations
 
+import gzip
 import random
 import struct
 import zipfile
@@ -98,6 +99,11 @@ def in_parquet(data: bytes, change: Change, rng: random.Random) -> bytes:
     return b"PAR1" + pages + footer + struct.pack("<I", len(footer)) + b"PAR1"
 
 
+def in_gzip(data: bytes, change: Change, rng: random.Random) -> bytes:
+    """The unpacked text changed, and packed again."""
+    return gzip.compress(change(zlib.decompressobj(31).decompress(data, MOST), rng), 1, mtime=0)
+
+
 def in_place(data: bytes, change: Change, rng: random.Random) -> bytes:
     """Nothing moved: HDF5 is full of addresses."""
     return overwritten(data, rng)
@@ -107,6 +113,8 @@ INSIDE: dict[str, Sequence[Callable[[bytes, Change, random.Random], bytes]]] = {
     "mat": (in_matlab,),
     "mat73": (in_place,),
     "npz": (in_zip,),
+    "csvgz": (in_gzip,),
+    "xlsx": (in_zip,),
     "parquet": (in_parquet,),
     "h5mu": (in_place,),
     "model": (in_zip,),

@@ -20,7 +20,7 @@ from mkclust.io._guards.memory import allow_process_limit
 # Coverage is asked of what reads bytes, not of what is done with the numbers.
 READERS = ("mkclust.io", "mkclust.chunked.parts", "mkclust.data.adapters",
            "mkclust.data.views", "zipfile", "numpy.lib._format_impl", "numpy.lib.format",
-           "scipy.io.matlab", "h5py._hl",
+           "scipy.io.matlab", "h5py._hl", "openpyxl",
            "pyarrow.parquet.core")  # fmt: skip
 MEMORY = 1 << 30  # bytes: more, beyond what the imports took, is a finding
 

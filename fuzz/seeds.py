@@ -5,7 +5,10 @@ python fuzz/seeds.py            into fuzz/corpus, the same bytes every time
 
 from __future__ import annotations
 
+import gzip
+import zipfile
 from collections.abc import Callable
+from datetime import date
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
@@ -167,8 +170,47 @@ def tables() -> Seeds:
         "named": table(",", "id,a,b,c,class\n", names=True, classes=True),
         "quoted": table(";", '"a ""x""";"b\n";c\n').replace(b"\n", b"\r\n"),
         "classes": b"sample,species\ns0,cat\ns1,dog\n",
+        "commas": b"id;a;b\ns0;1,5;2\ns1;0,25;-3,5e2\n",
+        "r": b'"a" "b"\n"s0" 1 2.5\n"s1" 3 NA\n',
+        "excel": b"id,a,b,,\ns0,1,2,,\ns1,3,4,,\n,,,,\n",
         "marked": b"\xef\xbb\xbfa,b\n1,\n,2e300\nnan,-inf\n",
     }
+
+
+def gzipped() -> Seeds:
+    return {name: gzip.compress(data, mtime=0) for name, data in tables().items()}
+
+
+def workbooks() -> Seeds:
+    named = [["id", "a", "b", "c"], *([n, *row] for n, row in zip(NAMES, B.tolist(), strict=True))]
+    classes = [["id", "class"], *([n, f"c{y}"] for n, y in zip(NAMES, Y.tolist(), strict=True))]
+    dates = [[date(2020, 1, 2), 1.5], [True, None]]
+    return {
+        "named": workbook({"one": named, "two": named[::-1][:3], "labels": classes}),
+        "plain": workbook({"X": B.tolist(), "empty": []}),
+        "odd": workbook({"X": dates, "Y": [["#N/A", "text"], ["=1+1", 1e300]]}),
+    }
+
+
+def workbook(sheets: dict[str, list[list[Any]]]) -> bytes:
+    """A workbook without the time it was written."""
+    from openpyxl import Workbook
+
+    book = Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    written, made = BytesIO(), BytesIO()
+    book.save(written)
+    kept = ("[Content_Types].xml", "_rels/.rels", "xl/")
+    with zipfile.ZipFile(written) as source, zipfile.ZipFile(made, "w") as target:
+        for name in source.namelist():
+            if name.startswith(kept) and "theme" not in name:
+                member = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+                target.writestr(member, source.read(name), zipfile.ZIP_DEFLATED)
+    return made.getvalue()
 
 
 def tabbed() -> Seeds:
@@ -219,6 +261,8 @@ FORMATS: dict[str, Callable[[], Seeds]] = {
     "npy": arrays,
     "csv": tables,
     "tsv": tabbed,
+    "csvgz": gzipped,
+    "xlsx": workbooks,
     "parquet": parquet,
     "h5mu": mudata,
     "model": models,

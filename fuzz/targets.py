@@ -51,7 +51,7 @@ def views(**options: Any) -> Callable[[Path], None]:
 
 def classes(path: Path) -> None:
     """The file twice: as a view, and as the labels beside it."""
-    beside = path.with_name(f"labels{path.suffix}")
+    beside = path.with_name(f"labels{''.join(path.suffixes)}")
     os.link(path, beside)
     try:
         _check_views(read([path, beside], limits=LIMITS))
@@ -77,8 +77,10 @@ TARGETS: dict[str, Target] = {
     "mat73": Target(".mat", (views(), described, views(views="X"))),
     "npz": Target(".npz", (views(), described, views(views="X"), views(index="y"))),
     "npy": Target(".npy", (rows,)),
-    "csv": Target(".csv", (views(), classes, described)),
+    "csv": Target(".csv", (views(), classes, described, views(decimal=","))),
     "tsv": Target(".tsv", (views(), views(index=False, labels=False))),
+    "csvgz": Target(".csv.gz", (views(), classes, described)),
+    "xlsx": Target(".xlsx", (views(), classes, described, views(index=False, labels=False))),
     "parquet": Target(".parquet", (views(), classes, described, rows)),
     "h5mu": Target(".h5mu", (views(), views(labels="kind"), described)),
     "model": Target(".npz", (model,)),
@@ -138,9 +140,13 @@ def _of_the_parser(error: BaseException) -> bool:
 
 def _check_views(found: MultiView) -> None:
     for view in found.views:
-        values = view.data if sp.issparse(view) else view
-        held = values if found.present is None else values[~np.isnan(values)]
-        if view.shape[0] != len(found) or not np.isfinite(held).all():
+        sparse = sp.issparse(view)
+        values = view.data if sparse else view
+        whole = sparse or (found.kernels and found.present is None)  # tables may have gaps
+        if (
+            view.shape[0] != len(found)
+            or (~np.isfinite(values) if whole else np.isinf(values)).any()
+        ):
             raise FoundError(
                 f"a view of shape {view.shape} that is not finite, or not of all samples"
             )

@@ -21,6 +21,7 @@ FIRST = 1_000_000  # problems the long run does not have
 EACH = dict.fromkeys(ALL, 30) | {"swmc": 12, "cagl": 12}  # these two take ten times as long
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_generated_problems_end_well(name):
     first = FIRST + 100 * ALL.index(name)

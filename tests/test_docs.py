@@ -48,7 +48,12 @@ def test_examples_run_and_have_the_output_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
     text = page.read_text(encoding="utf-8")
-    for package, sign in {"pandas": "import pandas", "matplotlib": "import plot"}.items():
+    signs = {
+        "pandas": "import pandas",
+        "matplotlib": "import plot",
+        "lifelines": "import compare_annotations",
+    }
+    for package, sign in signs.items():
         if sign in text:
             pytest.importorskip(package)
     if 'environ["MKCLUST_DATA"]' in text and not os.environ.get("MKCLUST_DATA"):

@@ -124,6 +124,7 @@ any_pair = st.tuples(st.integers(1, 25), st.integers(0, 24), st.integers(0, 24))
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, max_examples=150)
 @given(any_pair, kinds, kinds)
 def test_every_metric_is_that_of_scikit_learn_for_labels_of_any_kind(labels, one, other):

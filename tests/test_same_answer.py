@@ -139,6 +139,7 @@ def test_sparse_and_dense_agree(views):
     np.testing.assert_allclose(gap, 0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_another_process_with_another_hash_seed_says_the_same(views):
     code = (
         "import hashlib; from mkclust import MKCDNM; from mkclust.data.datasets import make_views; "

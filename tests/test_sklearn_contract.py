@@ -10,7 +10,11 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_estimator_sparse_array,
+    check_estimator_sparse_matrix,
+    parametrize_with_checks,
+)
 
 from _support.fits import fit
 from mkclust import MKCDNM, MultiView, metrics
@@ -26,10 +30,31 @@ pd = pytest.importorskip("pandas")
 by_columns = {"all": slice(None), "even": slice(0, None, 2)}  # fits a table of any width
 
 
+SPARSE = {
+    name: "it takes anything with predict_proba for a classifier, and reads its classifier tags"
+    for name in ("check_estimator_sparse_array", "check_estimator_sparse_matrix")
+}
+
+
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
-@parametrize_with_checks([MKCDNM(n_clusters=3), MKCDNM(n_clusters=3, columns=by_columns)])
+@parametrize_with_checks(
+    [MKCDNM(n_clusters=3), MKCDNM(n_clusters=3, columns=by_columns)],
+    expected_failed_checks=lambda estimator: SPARSE,
+)
 def test_sklearn_checks(estimator, check):
     check(estimator)
+
+
+class WithoutProbabilities(MKCDNM):
+    @property
+    def predict_proba(self):
+        raise AttributeError("hidden from the checks of sparse input")
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+@pytest.mark.parametrize("check", [check_estimator_sparse_array, check_estimator_sparse_matrix])
+def test_sklearn_checks_of_sparse_input(check):
+    check("WithoutProbabilities", WithoutProbabilities(n_clusters=3))
 
 
 @pytest.fixture(scope="module")

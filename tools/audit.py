@@ -10,7 +10,9 @@ import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
-EXTRAS = ("pandas", "parquet", "plot", "dask", "zarr", "neighbors", "omics")  # extras for users
+EXTRAS = (  # for users
+    "pandas", "parquet", "plot", "dask", "zarr", "neighbors", "survival", "omics",
+)  # fmt: skip
 # MPL-2.0 is included: its copyleft applies to its own files only.
 PERMISSIVE = (
     "0bsd", "apache", "bsd", "cc0", "historical permission notice", "hpnd", "isc", "mit",

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from .data.views import MultiView
     from .dual_noise import MKCDNM
     from .graph_fusion import GraphFusion
-    from .inspection import choose_k, stability, verify, view_influence
+    from .inspection.choose_k import choose_k
+    from .inspection.stability import stability
+    from .inspection.verify import verify
+    from .inspection.view_influence import view_influence
     from .io import inspect, read
     from .methods import METHODS, cluster, load
     from .report import plot, write_report

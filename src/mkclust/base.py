@@ -29,8 +29,8 @@ from .io.archive import write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
-from .preprocessing.columns import listed, views_in_order
-from .preprocessing.intake import TakesViews, sample_names
+from .out_of_sample.membership import Membership
+from .preprocessing.intake import TakesViews, in_fitted_order
 from .preprocessing.outliers import warn_of_outliers
 from .progress import step
 
@@ -58,7 +58,7 @@ class Partitions:
     labels: dict[int, np.ndarray]
 
 
-class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
+class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, ABC):
     """Base of all estimators: checks the input and leaves the method to `_fit`.
 
     Parameters
@@ -67,6 +67,12 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         Number of clusters, k.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
+    missing : {None, "median", "knn"} or callable
+        What to do with NaN cells. None refuses them. ``"median"`` and ``"knn"`` fill them per
+        view by scikit-learn's SimpleImputer or KNNImputer, fitted here and applied to new
+        samples. A function takes a table (n_p, f) and returns it filled; new samples are given
+        to it below the fitted rows. Columns that are NaN in more than half of the samples are
+        left out with a warning. A row of NaN only is a missing sample, and is not filled.
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
@@ -80,10 +86,17 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
     takes_missing_rows: ClassVar[bool] = False
 
     def __init__(
-        self, n_clusters: int, *, columns: Any = None, n_init: int = 10, random_state: Any = None
+        self,
+        n_clusters: int,
+        *,
+        columns: Any = None,
+        missing: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.columns = columns
+        self.missing = missing
         self.n_init = n_init
         self.random_state = random_state
 
@@ -109,6 +122,8 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
         if isinstance(views, MultiView):
             self._note_presence(views, k)
             warn_of_outliers(views)
+        self._note_gaps()
+        if isinstance(views, MultiView):
             fit_copies_once(self, views, k, tables=self._tables_only(views))
         else:
             self._fit(views, k)
@@ -146,18 +161,20 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
     def per_sample(self) -> dict[str, np.ndarray]:
         """Return what is known about every sample as columns (n,), by name: `cluster` first.
 
-        `views`, the number of views that hold the sample, is there where some are missing.
+        `views`, the number of views that hold the sample, is there where some are missing,
+        `confidence` where the method has an embedding.
         """
         check_is_fitted(self, "labels_")
         columns = {"cluster": np.asarray(self.labels_)}
-        support = getattr(self, "support_", None)
-        return columns if support is None else columns | {"views": support}
+        support: np.ndarray | None = getattr(self, "support_", None)
+        columns |= {} if support is None else {"views": support}
+        return columns | ({"confidence": self.confidence_} if self._has_membership else {})
 
     def to_frame(self) -> Any:
-        """Return `per_sample` as a pandas DataFrame, indexed by sample name or position."""
+        """Return `per_sample` and the membership as a pandas DataFrame, indexed by sample."""
         import pandas as pd
 
-        columns = self.per_sample()
+        columns = self.per_sample() | self._membership_columns()
         names = getattr(self, "sample_names_in_", None)
         index = pd.RangeIndex(len(self.labels_)) if names is None else named_index(names)
         return pd.DataFrame(columns, index=index.rename("sample"))
@@ -190,10 +207,11 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
 
     def _forget(self) -> None:
         """Remove the attributes of an earlier fit, which may have been of another kind."""
-        input_names = ("n_features_in_", "feature_names_in_")
+        input_names = ("n_features_in_", "feature_names_in_", "view_feature_names_in_")
         fitted = [name for name in vars(self) if name.endswith("_") and name not in input_names]
         for name in [*fitted, "_extension", "_spectra", "_distinct"]:
             self.__dict__.pop(name, None)
+        self.notes_ = ()
 
     def _note_presence(self, views: MultiView, k: int) -> None:
         """Record which samples each view holds, or refuse views that lack some."""
@@ -201,7 +219,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
             require_complete(views, self.title)
             return
         notes = check_presence(views, k)
-        self.notes_: tuple[str, ...] = notes
+        self.notes_ = notes
         self.presence_ = views.present
         self.support_ = None if views.present is None else views.present.sum(axis=1)
         if notes:
@@ -213,9 +231,9 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
     def _label(self, H: np.ndarray, k: int) -> None:
         """Set labels and centers by k-means on the unit rows of an embedding (n, r)."""
         self.embedding_ = H
-        seed = check_random_state(self.random_state)
-        found = kmeans_clusters(H, k, n_init=self.n_init, random_state=seed)
+        found = kmeans_clusters(H, k, self.n_init, check_random_state(self.random_state))
         self.labels_, self.cluster_centers_ = found.labels, found.centers
+        self.inertia_ = found.inertia
 
     def _checked_k(self, views: MultiView | Rows) -> int:
         k = self._k_among(len(views))
@@ -250,6 +268,7 @@ class MultiViewClusterer(TakesViews, ClusterMixin, BaseEstimator, ABC):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing is not None
         return tags
 
 
@@ -271,7 +290,7 @@ class KernelClusterer(MultiViewClusterer):
         kernels too: switch off what has been done to them already.
     indefinite : {"raise", "shift", "ignore"}
         What to do with a given kernel that has negative eigenvalues.
-    columns, n_init, random_state
+    columns, missing, n_init, random_state
         See MultiViewClusterer.
     """
 
@@ -285,10 +304,13 @@ class KernelClusterer(MultiViewClusterer):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, columns=columns, n_init=n_init, random_state=random_state)
+        super().__init__(
+            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
+        )
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.center = center
@@ -307,8 +329,10 @@ class KernelClusterer(MultiViewClusterer):
         k = self._k_among(kernels.n_samples)
         self._check_kmeans()
         self._forget()
+        self._imputation = None
         if isinstance(kernels, KernelBank):
             self._note_names(kernels.views)
+            self.view_feature_names_in_ = list(kernels.views.feature_names)
             self._note_presence(kernels.views, k)
         else:
             self.view_names_in_ = np.array(kernels.names, dtype=object)
@@ -367,33 +391,3 @@ def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:
     fresh = type(model)(**model.get_params(deep=False))
     taken = fresh._checked_views(views)
     return in_fitted_order(model, taken.in_memory() if isinstance(taken, Rows) else taken)
-
-
-def in_fitted_order(model: MultiViewClusterer, views: Any) -> Any:
-    """Return views with the samples in the order of the fit; InputError where they are others.
-
-    Samples and views are compared by name where both have names, else by their number.
-    """
-    n, names = len(model.labels_), tuple(map(str, model.view_names_in_))
-    if len(views) != n:
-        raise InputError(f"the model was fitted to {n} samples, but views has {len(views)}")
-    if set(views.names) != set(names):
-        raise InputError(
-            f"the model was fitted to the views {', '.join(names)}, but views has "
-            f"{', '.join(views.names)}"
-        )
-    if isinstance(views, Rows):
-        return views_in_order(views, names, views.feature_names)
-    views = views if views.names == names else views.select(names)
-    fitted, given = getattr(model, "sample_names_in_", None), sample_names(views)
-    if fitted is None or given is None or np.array_equal(fitted, given):
-        return views
-    where = {name: row for row, name in enumerate(given.tolist())}
-    if len(where) < n:
-        raise InputError("the samples have another order than in the fit, and repeated names")
-    other = [name for name in fitted.tolist() if name not in where]
-    if other:
-        raise InputError(
-            f"{len(other)} of the {n} fitted samples are not in views: {listed(other)}"
-        )
-    return views[[where[name] for name in fitted.tolist()]]

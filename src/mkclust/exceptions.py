@@ -30,6 +30,10 @@ class MissingRowsWarning(MkclustWarning):
     """Some views lack samples, which were clustered from the views they have."""
 
 
+class KeyColumnWarning(MkclustWarning):
+    """A column looks like a key of the samples but is used as a feature."""
+
+
 class ColumnsWarning(MkclustWarning):
     """Columns were left out, or taken by position although they have names."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
@@ -16,10 +16,12 @@ from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
 from .inspection.choose_k import choose_k
 from .io._guards.limits import DEFAULT_LIMITS, Limits, as_path
-from .io.archive import ADVICE, Archive, read_archive, rebuilding
+from .io.archive import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .io.manifest import require_complete_set
+from .out_of_sample.anchors import AnchorExtension
 from .out_of_sample.neighbors import NeighborExtension
 from .out_of_sample.nystroem import FeatureExtension, KernelExtension
+from .preprocessing.imputation import Imputation
 
 DEFAULT = GraphFusion.name
 METHODS: dict[str, type[MultiViewClusterer]] = {
@@ -33,6 +35,7 @@ def cluster(
     *,
     method: str = DEFAULT,
     parameters: Mapping[str, Any] | None = None,
+    missing: Any = None,
     n_init: int = 10,
     random_state: Any = None,
 ) -> Any:
@@ -48,6 +51,8 @@ def cluster(
         A name of `METHODS`: ``"graph-fusion"``, ``"mkc-dnm"`` or a compared method.
     parameters : dict, optional
         Further parameters of that method, such as ``{"solver": "exact"}``.
+    missing : {None, "median", "knn"} or callable
+        What to do with NaN cells: refuse them, or fill them (see MultiViewClusterer).
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
@@ -66,9 +71,8 @@ def cluster(
     >>> model.title, sorted(model.labels_.tolist()).count(0)
     ('Graph fusion', 30)
     """
-    model = estimator_for(
-        method, 2, **{**(parameters or {}), "n_init": n_init, "random_state": random_state}
-    )
+    shared = {"missing": missing, "n_init": n_init, "random_state": random_state}
+    model = estimator_for(method, 2, **{**(parameters or {}), **shared})
     if isinstance(n_clusters, (str, Iterable)):
         choice = choose_k(model, views, n_clusters)
         model.set_params(n_clusters=choice.k).fit(views)
@@ -150,7 +154,20 @@ def _check_fitted(model: MultiViewClusterer) -> None:
         if kept.dtype.kind not in "iu" or kept.ndim != 1 or not np.isin(kept, np.arange(n)).all():
             raise FileFormatError(f"its distinct samples are not among the {n}: {ADVICE}")
         n = len(kept)
-    if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension)):
+    if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension, AnchorExtension)):
         found.check(n, model.cluster_centers_.shape[1])
+        _check_imputation(model, found.widths)
     elif found is not None:
         raise FileFormatError(f"its out-of-sample extension is of an unknown kind: {ADVICE}")
+
+
+def _check_imputation(model: MultiViewClusterer, widths: Sequence[int]) -> None:
+    found = model._imputation
+    if found is None:
+        return
+    if not isinstance(found, Imputation) or len(found.views) != len(widths):
+        raise FileFormatError(f"its imputation does not match its views: {ADVICE}")
+    for imputer, width in zip(found.views, widths, strict=True):
+        if imputer is not None:
+            check_shape((int(imputer.kept.sum()),), (width,), "the imputation of a view")
+            check_shape(imputer.table.shape[1:], (width,), "the imputation of a view")

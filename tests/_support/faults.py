@@ -18,7 +18,7 @@ from mkclust.io.manifest import read_manifest
 SECOND = 1.0  # in which a command must end
 WHOLE = {
     "labels.csv", "embedding.npz", "graph.npz", "result.json", "report.html", "stability.csv",
-    "mkclust.json",
+    "markers.csv", "annotations.csv", "mkclust.json",
 }  # fmt: skip
 NEW_MOUNTS, NEW_USER = 0x00020000, 0x10000000
 PRIVATE, READ_ONLY, REMOUNT = 0x44000, 1, 32

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from _support.planted import consensus_of
 from _support.planted import given as given_spectra
-from mkclust import MKCDNM, MultiView, datasets, metrics, write_report
+from mkclust import MKCDNM, GraphFusion, MultiView, datasets, metrics, write_report
 from mkclust.agreement.common_rows import orthonormal_prefixes, overlap_on_common_rows
 from mkclust.agreement.overlap import overlap
 from mkclust.agreement.subspaces import KernelSubspaces
@@ -355,5 +355,23 @@ def test_a_sample_in_no_view_is_named():
     a[3] = b[3] = np.nan
     with pytest.raises(InputError, match=r"in no view at all \(3\)"):
         MKCDNM(2).fit([a, b])
-    with pytest.raises(InputError, match="NaN"):
+    with pytest.raises(InputError, match=r"in no view at all \(3\)"):
         MKCDNM(2).fit(a)
+
+
+def test_a_sample_of_unused_views_has_edges_still():
+    views = datasets.make_views(
+        120, 3, 2, noise=0.3, separation=6.0, n_noise_views=1, random_state=0
+    )
+    present = np.ones((120, 3), dtype=bool)
+    whole = GraphFusion(3, random_state=0).fit(MultiView(views, present=present))
+    assert whole.weights_[2] == 0
+    present[:4, :2] = False  # in the noise view only
+    incomplete = MultiView(views, present=present)
+    with pytest.warns(MissingRowsWarning):
+        model = GraphFusion(3, random_state=0).fit(incomplete)
+    assert model.weights_[2] > 0
+    assert any(note.startswith("noise1: no agreement") for note in model.notes_)
+    assert np.linalg.norm(model.embedding_[:4], axis=1).min() > 0
+    assert model.verify(incomplete).holds
+    np.testing.assert_array_equal(model.affinity(incomplete, 3).sum(axis=1) > 0, True)

@@ -210,3 +210,14 @@ def test_warnings_point_to_the_line_that_called(model):
     with pytest.warns(MkclustWarning) as caught:
         model.set_params(random_state=0).fit(views)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("value", [1e-320, 1e200, 1e308, 10**400, float("inf")])
+@pytest.mark.parametrize(
+    ("method", "parameter"),
+    [("spmkc", "lam1"), ("spmkc", "lam3"), ("cagl", "alpha"), ("onkc", "rho")],
+)
+def test_extreme_parameters_are_refused_by_name(method, parameter, value):
+    views = make_views(30, 3, 2, random_state=0)
+    with pytest.raises(InputError, match=f"^{parameter} must be"):
+        METHODS[method](3, **{parameter: value}).fit(views)

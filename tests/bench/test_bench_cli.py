@@ -59,6 +59,7 @@ def test_a_suite_is_run_and_its_results_are_shown_and_exported(bench, tmp_path, 
     assert (code, out, err) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_graph_fusion_runs_in_both_row_orders_and_is_named_in_the_tables(bench, tmp_path):
     choice = ("--methods", "graph-fusion", "--store", "kept.db")
     code, out, err = bench("run", "quick.toml", *choice)

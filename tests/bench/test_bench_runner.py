@@ -19,7 +19,10 @@ from mkclust.bench.store import Store
 from mkclust.bench.units import KERNELS
 from mkclust.bench.workers import peak, reset_peak
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at /proc"),
+]
 
 SMALL = """
 title = "small"

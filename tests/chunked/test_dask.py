@@ -15,6 +15,7 @@ from mkclust.exceptions import InputError
 from mkclust.progress import listening
 
 distributed = pytest.importorskip("distributed")
+pytestmark = pytest.mark.slow
 K = 3
 
 

@@ -65,6 +65,7 @@ def test_all_landmarks_are_the_exact_route(solver):
     assert str(found.certificate_) == str(exact.certificate_)
 
 
+@pytest.mark.slow
 def test_all_landmarks_are_the_exact_route_at_two_thousand_samples():
     views = load_mfeat().select(["fou", "mor"])
     settings = {"kernel": {"fou": "linear", "mor": "gaussian"}, "n_components": 2000}
@@ -178,6 +179,7 @@ def test_small_stored_views_take_the_exact_route(views, tmp_path):
     np.testing.assert_array_equal(found.embedding_, reference.embedding_)
 
 
+@pytest.mark.slow
 def test_interrupted_at_random_and_resumed_ten_times(views, tmp_path, small_pieces):
     reference = approximated(views)
     moments = []
@@ -246,7 +248,7 @@ def test_progress_says_rate_and_time_left(views, small_pieces):
 
 def test_embeddings_too_large_for_memory_become_parts(views, monkeypatch, small_pieces):
     reference = approximated(views)
-    monkeypatch.setattr("mkclust.chunked.run.KEPT_EMBEDDING", 1000)
+    monkeypatch.setattr("mkclust.chunked.row_run.KEPT_EMBEDDING", 1000)
     found = approximated(views)
     assert isinstance(found.embedding_, PartsSource)
     folder = found.embedding_.parts[0].path.parent

@@ -125,13 +125,13 @@ def test_an_output_used_again_holds_the_files_of_one_run(run, archive, parts, tm
     assert code == 0
     assert "removed, of an earlier run: embedding.npz, report.html" in " ".join(said.split())
     left = {path.name for path in out.iterdir()}
-    results = {"labels.csv", "graph.npz", "stability.csv", "result.json", "mkclust.json"}
-    assert left == results | {"notes.txt"}
+    results = {"labels.csv", "stability.csv", "markers.csv", "result.json", "mkclust.json"}
+    assert left == results | {"graph.npz", "notes.txt"}
     chunks = ("--method", "mkc-dnm", "--approximation", "nystroem", "--n-components", "20")
-    quick = ("--no-report", "--no-stability")
+    quick = ("--no-report", "--no-stability", "--no-markers")
     assert run("cluster", parts, "-k", 3, *chunks, *quick)[0] == 0
     assert {path.name for path in out.iterdir()} == {
-        "labels", "embedding", "result.json", "notes.txt", "mkclust.json",
+        "labels", "embedding", "confidence", "result.json", "notes.txt", "mkclust.json",
     }  # fmt: skip
     assert run("cluster", archive, "-k", 3, *quick)[0] == 0
     assert {path.name for path in out.iterdir()} == {

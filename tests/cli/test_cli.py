@@ -39,18 +39,23 @@ def test_cluster_finds_planted_clusters_and_writes_everything(run, planted, tmp_
     folder = tmp_path / "results"
     assert {path.name for path in folder.iterdir()} == {
         "labels.csv", "embedding.npz", "result.json", "report.html", "stability.csv",
-        "mkclust.json",
+        "markers.csv", "mkclust.json",
     }  # fmt: skip
     result = result_in(folder)
     rows = (folder / "labels.csv").read_text().splitlines()
     labels = [int(row.split(",")[1]) for row in rows[1:]]
     embedding = np.load(folder / "embedding.npz", allow_pickle=False)
-    assert rows[0] == "sample,cluster" and len(labels) == 60
+    assert rows[0] == "sample,cluster,confidence" and len(labels) == 60
     assert np.bincount(labels).tolist() == result["clusters"]
     assert embedding["labels"].tolist() == labels
     assert embedding["embedding"].shape == (60, 7 if method == "graph-fusion" else 3)
     assert set(result["metrics"]) == {"acc", "nmi", "purity", "ari", "nmi_normalizer"}
     assert result["parameters"]["n_clusters"] == 3
+    certain = np.array([float(row.split(",")[2]) for row in rows[1:]])
+    assert result["confidence"]["mean"] == pytest.approx(certain.mean(), abs=1e-4)
+    least = result["confidence"]["least"]
+    assert len(least) == 20 and least[0]["confidence"] == pytest.approx(certain.min(), abs=1e-4)
+    assert result["confidence"]["words"] in " ".join(out.split())
     assert "<html" in (folder / "report.html").read_text()
     assert (folder / "stability.csv").read_text().startswith("sample,cluster,kept,rival\n")
 
@@ -74,7 +79,7 @@ def test_every_method_has_the_parameters_it_was_given_and_no_others(run, planted
     run("cluster", planted, "-k", 3, "--n-neighbors", 7, "--no-stability")
     assert result_in(tmp_path / "mkclust-out")["parameters"] == {
         "n_clusters": 3, "n_neighbors": 7, "precomputed": False, "indefinite": "raise",
-        "columns": None, "n_init": 10, "random_state": 0,
+        "columns": None, "missing": None, "n_init": 10, "random_state": 0,
     }  # fmt: skip
 
 

@@ -149,7 +149,8 @@ def test_nothing_is_created_by_a_refusal(run, tables, tmp_path):
 def test_folders_are_created_with_their_results_at_once(run, tables, tmp_path):
     assert run("cluster", "d", "-k", 3, "-o", "a/b/c", *QUICK)[0] == 0
     assert set(contents(tmp_path / "a")) == {
-        f"b/c/{name}" for name in ("labels.csv", "embedding.npz", "result.json", "mkclust.json")
+        f"b/c/{name}"
+        for name in ("labels.csv", "embedding.npz", "markers.csv", "result.json", "mkclust.json")
     }
 
 

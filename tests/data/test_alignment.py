@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from _support.fits import two
 from mkclust import MultiView
+from mkclust.data.gaps import require_no_gaps
 from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
@@ -164,12 +165,13 @@ def test_what_is_missing_in_part_or_everywhere_is_an_error():
     source = two()
     source["shape"][1] = np.nan
     source["colour"][4, 2] = np.nan
-    with pytest.raises(InputError, match=r"'colour' has 1 value.*row 4, column 2.*as a whole"):
-        MultiView(source)
+    assert MultiView(source).gaps == (False, True)
+    with pytest.raises(InputError, match=r"'colour' has 1 NaN cell.*row 4, column 2.*as a whole"):
+        require_no_gaps(MultiView(source))
     source["colour"][4] = source["shape"][4] = np.nan
     with pytest.raises(InputError, match=r"1 samples are in no view at all \('e'\): drop them"):
         MultiView(source, index=list("abcdef"))
-    with pytest.raises(InputError, match=r"'view1' has 4 values.*row 1, column 0"):
+    with pytest.raises(InputError, match=r"2 samples are in no view at all \(1, 4\)"):
         MultiView([source["shape"]])  # the only view there is
     infinite = two()
     infinite["shape"][1] = np.inf

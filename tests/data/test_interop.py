@@ -75,11 +75,11 @@ def test_a_polars_table_is_split_by_columns(pl, views):
 
 def test_polars_columns_that_are_no_numbers_are_named(pl, views):
     frames = frames_of(pl, views)
-    with pytest.raises(InputError, match=r"'view1' has 1 non-numeric columns \('name'\)"):
-        MultiView([frames[0].with_columns(pl.Series("name", SAMPLES)), frames[1]])
+    with pytest.raises(InputError, match=r"'view1' has 1 non-numeric columns \('kind'\)"):
+        MultiView([frames[0].with_columns(pl.Series("kind", SAMPLES)), frames[1]])
     holes = frames[0].with_columns(pl.Series("h", [None] * 2 + [1.0] * 88))
     with pytest.raises(InputError, match="column 'h'"):
-        MultiView([holes, frames[1]])
+        model().fit([holes, frames[1]])
     assert (
         MultiView([frames[0].with_columns(pl.Series("b", [True] * 90)), frames[1]]).widths[0] == 11
     )

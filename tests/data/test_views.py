@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from _support.fits import two
 from mkclust import MultiView
+from mkclust.data.gaps import require_no_gaps
 from mkclust.data.views import split_columns
 from mkclust.exceptions import InputError
 
@@ -144,7 +145,7 @@ def test_pickling():
 # ---------------------------------------------------------------- what is refused, and how
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("bad", [np.inf, -np.inf])
 def test_a_value_that_is_not_finite_is_located(bad):
     X = np.ones((5, 4))
     X[3, 2] = X[4, 0] = X[4, 1] = bad
@@ -162,9 +163,36 @@ def test_a_value_that_is_not_finite_is_located(bad):
 
 
 def test_a_missing_value_of_a_nullable_column_is_located():
-    frame = pd.DataFrame({"a": pd.array([1, 2, None], dtype="Int64")})
-    with pytest.raises(InputError, match=r"1 value that is.*row 2, column 'a'"):
-        MultiView([frame])
+    frame = pd.DataFrame({"a": pd.array([1, 2, None], dtype="Int64"), "b": [1, 2, 3]})
+    with pytest.raises(
+        InputError, match=r"1 NaN cell, in 1 of 3 rows \(33 %\) .*row 2, column 'a'"
+    ):
+        require_no_gaps(MultiView([frame]))
+
+
+def test_nan_cells_are_counted_and_located():
+    X = np.ones((5, 4))
+    X[3, 2] = X[4, 0] = X[4, 1] = np.nan
+    where = (
+        r"'sound' has 3 NaN cells, in 2 of 5 rows \(40 %\) and 3 of 4 columns \(75 %\), the first "
+        r"at row 3, column 2: fill them with missing=\"median\" or missing=\"knn\""
+    )
+    for view in (X, X.astype(np.float32), np.asfortranarray(X)):
+        with pytest.raises(InputError, match=where):
+            require_no_gaps(MultiView({"fine": np.ones((5, 1)), "sound": view}))
+    frame = pd.DataFrame(X, columns=["a", "b", "pitch", "d"], index=[f"s{i}" for i in range(5)])
+    with pytest.raises(InputError, match=r"row 3 \('s3'\), column 'pitch'; b has some too"):
+        require_no_gaps(MultiView({"a": frame, "b": frame}))
+    rest = MultiView({"a": frame[:3], "b": np.ones((3, 1))})
+    assert rest.gaps == (False, False)
+    require_no_gaps(rest)
+    for sparse in (sp.csr_array(X), sp.csc_matrix(X)):
+        with pytest.raises(InputError, match=r"3 values .*NaN, .*of a sparse view are not filled"):
+            MultiView([sparse, X])
+    K = np.eye(5)
+    K[1, 2] = K[2, 1] = np.nan
+    with pytest.raises(InputError, match=r"2 values .*NaN, .*of a kernel are not filled"):
+        MultiView([K, np.eye(5)], kernels=True)
 
 
 def test_explicit_zeros_do_not_shift_the_place():
@@ -205,8 +233,8 @@ def test_no_views_at_all(views):
 
 
 def test_columns_that_are_no_numbers_are_named():
-    frame = pd.DataFrame({"x": [1.0, 2], "name": ["a", "b"], "day": pd.to_datetime(["2020"] * 2)})
-    with pytest.raises(InputError, match=r"'people' has 2 non-numeric columns.*'name', 'day'"):
+    frame = pd.DataFrame({"x": [1.0, 2], "kind": ["a", "b"], "day": pd.to_datetime(["2020"] * 2)})
+    with pytest.raises(InputError, match=r"'people' has 2 non-numeric columns.*'kind', 'day'"):
         MultiView({"people": frame})
 
 

@@ -350,6 +350,7 @@ def test_certificate_says_in_words_what_is_proven():
 # ---------------------------------------------------------------- real data
 
 
+@pytest.mark.slow
 def test_exact_is_never_above_the_searches_on_any_benchmark_set(data_dir):
     """Every set of INDEX.md, at most 400 of its samples and 20 clusters, by a fixed draw."""
     files = sorted(data_dir.glob("*.mat"))

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ many = settings(deadline=None, derandomize=True, max_examples=250)
 some = settings(deadline=None, derandomize=True, max_examples=40)
 
 
+@pytest.mark.slow
 @many
 @given(either, st.randoms(use_true_random=False))
 def test_exact_equals_enumeration(instance, random):
@@ -72,6 +74,7 @@ def test_a_solver_out_of_time_leaves_the_best_known_and_an_honest_gap(monkeypatc
         assert found.lower_bound < 9  # not proven
 
 
+@pytest.mark.slow
 def test_sixty_nine_kernels_are_solved_with_proof():
     """940 samples, k = 4, no signal in a third of the views: the paper's Plant by shape."""
     rng = np.random.default_rng(0)

@@ -58,6 +58,7 @@ def test_the_table_is_a_frame(found):
     assert frame.loc[5, "sizes"] == (30,) * 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_noise_has_no_structure(seed):
     n, m = (100, 120, 150, 400)[seed], 2 + seed

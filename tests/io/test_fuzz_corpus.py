@@ -17,7 +17,7 @@ if not FUZZ.is_dir():
     pytest.skip("the seeds are in the repository and the sdist", allow_module_level=True)
 FORMATS = sorted(folder.name for folder in (FUZZ / "corpus").iterdir())
 # Number of damaged files that take a second or two; opening an HDF5 file takes milliseconds.
-DAMAGED = {"h5mu": 60, "mat73": 120, "model": 150}
+DAMAGED = {"h5mu": 60, "mat73": 120, "model": 150, "xlsx": 100}
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,8 @@ def fuzz():
 def seeds(name):
     if name == "parquet":
         pytest.importorskip("pyarrow", reason="pyarrow comes with mkclust[parquet]")
+    if name == "xlsx":
+        pytest.importorskip("openpyxl", reason="openpyxl comes with mkclust[excel]")
     return {file.name: file.read_bytes() for file in sorted((FUZZ / "corpus" / name).iterdir())}
 
 
@@ -45,6 +47,7 @@ def test_every_reader_has_seeds_and_is_fuzzed(fuzz):
     assert max(sizes.values()) < 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_corpus_is_read_or_refused(fuzz, name, tmp_path):
     targets, _ = fuzz
@@ -68,6 +71,7 @@ def test_seeds_are_good_files(fuzz, name, tmp_path):
     assert read >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_random_damage_is_read_or_refused(fuzz, name, tmp_path):
     targets, mutations = fuzz

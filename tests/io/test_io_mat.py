@@ -6,6 +6,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
+from mkclust.data.gaps import require_no_gaps
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import inspect, read
 
@@ -235,9 +236,12 @@ def test_complex_numbers_are_refused(save):
         read(save(X=A + 1j), views="X")
 
 
-def test_nan_names_file_view_and_place(save):
+def test_nan_names_view_and_place(save):
     bad = A.copy()
     bad[7, 2] = np.nan
+    with pytest.raises(InputError, match=r"view 'X1' .* row 7, column 2"):
+        require_no_gaps(read(save(X=cell(bad, B))))
+    bad[7, 2] = np.inf
     with pytest.raises(InputError, match=r"made.mat: view 'X1' .* row 7, column 2"):
         read(save(X=cell(bad, B)))
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.io
 
+from mkclust.data.gaps import require_no_gaps
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import Limits, inspect, read
 
@@ -79,7 +80,7 @@ def test_three_column_numbers_are_a_header(table):
 
 def test_a_missing_first_cell_is_not_a_header(table):
     with pytest.raises(InputError, match="row 0, column 0"):
-        read(table(",0.5,0.3\n1,2,3\n"))
+        require_no_gaps(read(table(",0.5,0.3\n1,2,3\n")))
 
 
 def test_index_can_be_chosen_or_refused(table):
@@ -113,10 +114,10 @@ def test_ragged_row(table):
 
 @pytest.mark.parametrize("cell", ["", "NA", "nan", "?", " "])
 def test_missing_cells_are_reported_with_their_place(table, cell):
-    with pytest.raises(InputError, match=r"a\.csv: view 'a' has 1 value .* row 1, column 'q'"):
-        read(table(f"p,q\n1,2\n3,{cell}\n"))
+    with pytest.raises(InputError, match=r"view 'a' has 1 NaN cell, .* row 1, column 'q'"):
+        require_no_gaps(read(table(f"p,q\n1,2\n3,{cell}\n")))
     with pytest.raises(InputError, match=r"row 1 \('t'\), column 'q'"):
-        read(table(f"id,p,q\ns,1,2\nt,3,{cell}\n"))
+        require_no_gaps(read(table(f"id,p,q\ns,1,2\nt,3,{cell}\n")))
 
 
 @pytest.mark.parametrize("text", ["\n\n", "a,b\n", "id\n1\n"])
@@ -355,8 +356,8 @@ def test_parquet_columns(parquet):
 def test_parquet_errors(parquet):
     with pytest.raises(FileFormatError, match=r"a\.parquet: column 'b' is not numeric but string"):
         read(parquet(a=[1, 2], b=["x", "y"]))
-    with pytest.raises(InputError, match=r"view 'a' has 1 value .* row 1, column 0"):
-        read(parquet(a=[1, None]))
+    with pytest.raises(InputError, match=r"view 'a' has 1 NaN cell, .* row 1, column 'a'"):
+        require_no_gaps(read(parquet(a=[1, None], b=[1, 2])))
     with pytest.raises(FileFormatError, match="the label in row 0 is missing"):
         read(parquet(a=[1, 2], label=[None, "x"]))
     with pytest.raises(FileFormatError, match="over the limit of 100"):

@@ -154,6 +154,7 @@ def test_held_out_samples_of_planted_clusters_are_found(kernel, views):
     assert metrics.accuracy(views.labels, labels) > 0.95
 
 
+@pytest.mark.slow
 def test_half_of_the_digits_predicts_the_other_half():
     """Within 3 points of fitting on all, over random halves."""
     digits = load_mfeat()[::2]

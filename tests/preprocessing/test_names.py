@@ -89,7 +89,9 @@ def test_names_are_kept_and_saved(name, tmp_path):
             assert names.tolist() == list(frame.columns)
         assert not hasattr(found, "feature_names_in_")
         assert found.to_frame().index.tolist() == SAMPLES
-        assert list(found.to_frame().columns) == ["cluster"]
+        soft = ["confidence", *(f"membership_{c}" for c in range(3))]
+        expected = ["cluster", *(soft if hasattr(found, "cluster_centers_") else [])]
+        assert list(found.to_frame().columns) == expected
         assert found.labels_series().name == "cluster"
         np.testing.assert_array_equal(found.labels_series(), model.labels_)
 

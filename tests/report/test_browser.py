@@ -5,7 +5,9 @@ import shutil
 
 import pytest
 
+from _support.disagreeing import planted
 from mkclust import GraphFusion, choose_k, datasets, stability, view_influence, write_report
+from mkclust.inspection import explain
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
@@ -14,9 +16,10 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="no chromium with chromedriver found"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="no chromium with chromedriver found"),
+]
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -135,6 +138,27 @@ def test_answers_to_the_next_questions_are_drawn(chromium, tmp_path):
         first,
     )
     assert alarm and chromium.get_log("browser") == []
+
+
+def test_other_answers_recolor_the_samples(chromium, tmp_path):
+    views, _ = planted("contradicting", k=8)
+    model = GraphFusion(8, random_state=0).fit(views)
+    found = explain(model, views)
+    page = write_report(model, tmp_path / "explained.html", views, answers=[found])
+    chromium.get("about:blank")
+    chromium.get(page.as_uri())
+    soon(chromium, "return document.documentElement.dataset.ready === 'true'")
+    drawn = "return document.querySelectorAll('#chart-profile svg path').length"
+    assert chromium.execute_script(drawn) > 3 * 8
+    clusters = "return Charts.data.samples.clusters"
+    assert chromium.execute_script(clusters) == model.labels_.tolist()
+    buttons = chromium.find_elements("css selector", "#answers button")
+    assert len(buttons) == 1 + len(found.alternatives)
+    buttons[1].click()
+    assert chromium.execute_script(clusters) == found.alternatives[0].labels.tolist()
+    buttons[0].click()
+    assert chromium.execute_script(clusters) == model.labels_.tolist()
+    assert chromium.get_log("browser") == []
 
 
 def test_hovering_names_the_sample(browser):

@@ -154,6 +154,7 @@ def test_other_methods_show_what_they_have(views):
         plot.spectrum(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run(example):
     runpy.run_path(str(example))

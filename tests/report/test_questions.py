@@ -11,7 +11,7 @@ from mkclust.exceptions import InputError
 def test_answers_have_their_sections(answered, answers):
     choice, stable, influence = answers
     names = answered.sections()
-    assert names[3:7] == ["views", "stability", "influence", "choice"]
+    assert names[3:9] == ["confidence", "views", "samples", "stability", "influence", "choice"]
     assert len(set(answered.ids())) == len(answered.ids())
     assert str(choice)[1:] in answered.text and str(influence) in answered.text
     assert str(stable)[1:] in answered.text

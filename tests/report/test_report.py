@@ -21,6 +21,7 @@ from mkclust import (
 )
 from mkclust.agreement.chance import ranking
 from mkclust.agreement.spectra import ViewSpectra
+from mkclust.agreement.weights import discounted_agreement
 from mkclust.chunked.rows import Rows
 from mkclust.dual_noise.dimensions import Certificate, Round
 from mkclust.dual_noise.noise import Noise
@@ -53,7 +54,10 @@ def fitted_to_heads(n, k, m, seed=0):
     return model
 
 
-SECTIONS = ["summary", "clusters", "classes", "views", "samples", "blocks", "spectra", "details"]
+SECTIONS = [
+    "summary", "clusters", "classes", "confidence", "views", "samples", "blocks", "spectra",
+    "details",
+]  # fmt: skip
 OF_MKC_DNM = ("MKC-DNM", "Zhang", "certificate", "N-noise", "C-noise", "threshold", "dimensions_")
 
 
@@ -104,11 +108,13 @@ def test_the_page_warns_of_an_unrelated_view_first(page):
 
 
 def test_agreement_redundancy_and_weight_are_in_one_table(page, model):
-    table = page.text.split("Agreement, redundancy and weight", 1)[1]
-    redundancy = model.redundancy_.sum(axis=1) - 1
+    table = page.text.split("Agreement, copies and weight", 1)[1]
+    agreement, copies = discounted_agreement(model.agreement_, model.redundancy_)
+    quotient = agreement / copies / np.sum(agreement / copies)
     for p, name in enumerate(model.view_names_in_):
         row = table.split(f". {name}", 1)[1]
-        assert words.number(redundancy[p], 2) in row and f"{model.weights_[p]:.2f}" in row
+        assert words.number(agreement[p], 2) in row and words.number(copies[p], 2) in row
+        assert f"{model.weights_[p]:.2f}" in row and abs(quotient[p] - model.weights_[p]) < 0.01
     assert words.SHARED_WEIGHT in page.text
 
 
@@ -168,6 +174,7 @@ def test_names_from_data_cannot_become_markup(tmp_path):
     assert HOSTILE in page.text
 
 
+@pytest.mark.slow
 def test_ten_thousand_samples_stay_under_six_megabytes(tmp_path):
     model = fitted_to_heads(10_000, 20, 30)
     names = [f"sample with quite a long name {i:06d}" for i in range(10_000)]

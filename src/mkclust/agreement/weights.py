@@ -20,13 +20,15 @@ class ViewWeights:
 
     `weights` (m,) sum to 1. `agreement` (m, m) is chance-corrected: 1 for equal subspaces, about
     0 for unrelated ones. `redundancy` (m, m) is 1 for copies, near 0 for different views.
-    `equal` is True where no two views agree beyond chance, so that all weigh the same.
+    `equal` is True where no two views agree beyond chance, so that all weigh the same. `needed`
+    are the views that are used only because some samples are in no other used view.
     """
 
     weights: np.ndarray
     agreement: np.ndarray
     redundancy: np.ndarray
     equal: bool
+    needed: tuple[int, ...] = ()
 
     def describe(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return one sentence per view, and one where agreement could not decide.
@@ -62,7 +64,9 @@ class ViewWeights:
         return text
 
 
-def view_weights(overlap: Overlap, size: int, redundancy: np.ndarray) -> ViewWeights:
+def view_weights(
+    overlap: Overlap, size: int, redundancy: np.ndarray, present: np.ndarray | None = None
+) -> ViewWeights:
     r"""Weigh views by $w_p \propto s_p \, \overline{A_{pq}}$, the mean agreement with the others.
 
     A is the chance-corrected agreement of the first `size` eigenvectors; agreement within five
@@ -70,6 +74,9 @@ def view_weights(overlap: Overlap, size: int, redundancy: np.ndarray) -> ViewWei
     $s_p = 1/\sum_q R_{pq}$ with R their `redundancy` (m, m), and they confirm each other only
     by $1 - R_{pq}$. All views given several times weigh exactly as once; copies of one view weigh
     a little more than that view alone. O(m^2 D^2).
+
+    A sample that only views of weight 0 hold would have no edges. Given `present` (n, m), these
+    views get the mean weight of the others.
 
     Examples
     --------
@@ -83,16 +90,49 @@ def view_weights(overlap: Overlap, size: int, redundancy: np.ndarray) -> ViewWei
     n = overlap.pair_samples
     chance = DEVIATIONS * np.sqrt(2 / np.maximum((n - 1) * (n + 2), 1))
     confirmed = np.where(agreement > chance, agreement, 0.0)
-    share = 1 / redundancy.sum(axis=1)
-    others = share * (1 - redundancy)
-    np.fill_diagonal(others, 0.0)
-    total = others.sum(axis=1)
-    m = len(redundancy)
-    raw = np.divide((others * confirmed).sum(axis=1), total, out=np.zeros(m), where=total > 1e-9)
+    raw, copies = discounted_agreement(confirmed, redundancy)
+    share = 1 / copies
     raw *= share
     equal = not raw.sum() > 0
     weights = share if equal else raw
-    return ViewWeights(weights / weights.sum(), agreement, redundancy, equal)
+    needed = _needed(weights, present)
+    weights[needed] = weights[weights > 0].mean()
+    return ViewWeights(
+        weights / weights.sum(), agreement, redundancy, equal, tuple(needed.tolist())
+    )
+
+
+def _needed(weights: np.ndarray, present: np.ndarray | None) -> np.ndarray:
+    """Return the views of weight 0 that hold samples which no other view holds.
+
+    >>> _needed(np.array([1.0, 0.0, 0.0]), np.array([[True, True, False], [False, True, False]]))
+    array([1])
+    """
+    unused = weights == 0
+    if present is None or not unused.any():
+        return np.empty(0, dtype=int)
+    alone = ~present[:, ~unused].any(axis=1)
+    return np.flatnonzero(unused & present[alone].any(axis=0))
+
+
+def discounted_agreement(
+    agreement: np.ndarray, redundancy: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the two numbers whose quotient is a view's weight, up to scale: both (m,).
+
+    The first is the mean of A over the other views, where view q counts by
+    $(1 - R_{pq}) / \sum_r R_{qr}$; the second is the number of copies, $\sum_q R_{pq}$.
+    Agreement below 0 or unknown counts as 0.
+
+    >>> discounted_agreement(np.array([[1.0, 0.4], [0.4, 1.0]]), np.eye(2))
+    (array([0.4, 0.4]), array([1., 1.]))
+    """
+    copies = redundancy.sum(axis=1)
+    others = (1 / copies) * (1 - redundancy)
+    np.fill_diagonal(others, 0.0)
+    total, m = others.sum(axis=1), len(redundancy)
+    found = (others * np.maximum(np.nan_to_num(agreement), 0.0)).sum(axis=1)
+    return np.divide(found, total, out=np.zeros(m), where=total > 1e-9), copies
 
 
 def _agreement(overlap: Overlap, size: int) -> np.ndarray:

@@ -23,8 +23,10 @@ class AKKM(ComparedMethod):
     ----------
     n_clusters : int
         Number of clusters, k.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
+    missing_rows
+        See ComparedMethod.
 
     Attributes
     ----------

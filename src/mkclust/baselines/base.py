@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product
 from numbers import Integral, Real
 from typing import Any
@@ -10,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from ..base import KernelClusterer
+from ..data.missing import require_complete
 from ..data.views import MultiView
-from ..exceptions import ConvergenceWarning, InputError, warn
+from ..exceptions import ConvergenceWarning, InputError, MissingRowsWarning, warn
 from ..kernels.bank import KernelBank
+from .incomplete import place_incomplete
 
+MISSING_ROWS = ("raise", "complete")
 POWERS_OF_TWO = tuple(2.0**exponent for exponent in range(-15, 16))  # the grid of most papers
+
+EXTREME = 1e50  # of a regularization parameter: powers of it must not overflow
 
 
 class Trace:
@@ -58,13 +63,61 @@ class Trace:
 class ComparedMethod(KernelClusterer):
     """Base class of the methods of the paper's comparison.
 
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters, k.
+    missing_rows : {"raise", "complete"}
+        What to do with samples that some views lack. ``"raise"`` refuses them. ``"complete"``
+        fits the samples that all views have, and gives each other sample the cluster with the
+        largest weight among its nearest fitted ones, in the views it has.
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
+        See KernelClusterer.
+
     Attributes
     ----------
     labels_ : (n,) int array
+    presence_, support_
+        As in GraphFusion. With ``missing_rows="complete"``, rows of `embedding_` of samples that
+        were not fitted are weighted means over their nearest fitted samples; their rows and
+        columns of `graph_` and `kernel_` are zero.
     objective_history_ : (n_iter_,) array; CAGL has none, because it has no single objective
     n_iter_ : int
     converged_ : bool, False if the maximal number of iterations was reached
     """
+
+    takes_missing_rows = True
+
+    def __init__(
+        self,
+        n_clusters: int,
+        *,
+        kernel: Any = "gaussian",
+        kernel_params: Mapping[str, Any] | None = None,
+        center: bool = True,
+        normalize: bool = True,
+        indefinite: str = "raise",
+        columns: Any = None,
+        missing: Any = None,
+        missing_rows: str = "raise",
+        n_init: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            n_init=n_init, random_state=random_state,
+        )  # fmt: skip
+        self.missing_rows = missing_rows
+
+    def _note_presence(self, views: MultiView, k: int) -> None:
+        if self.missing_rows not in MISSING_ROWS:
+            raise InputError(
+                f'missing_rows must be "raise" or "complete", got {self.missing_rows!r}'
+            )
+        if self.missing_rows == "raise":
+            require_complete(views, self.title, placing=True)
+        super()._note_presence(views, k)
 
     @classmethod
     def published_grid(cls, k: int) -> list[dict[str, Any]]:
@@ -73,12 +126,38 @@ class ComparedMethod(KernelClusterer):
 
     def _refit(self, views: MultiView) -> Callable[[Any], Any]:
         """Return the function that fits a copy of the estimator; all copies share the kernels."""
+        if views.present is not None:
+            return lambda model: model.fit(views)
         kernels = KernelBank(views, self._recipe(views))
         return lambda model: model.fit_kernels(kernels)
 
+    def _fit(self, views: MultiView, k: int) -> None:
+        if views.present is None:
+            super()._fit(views, k)
+            return
+        complete = np.flatnonzero(views.present.all(axis=1))
+        if len(complete) < max(k, 2):
+            raise InputError(
+                f"{len(complete)} of the {len(views)} samples are in every view, too few for {k} "
+                f"clusters: leave views out, or use graph fusion, which needs no complete samples"
+            )
+        super()._fit(views[complete], k)
+        place_incomplete(self, views, complete)
+        self.notes_ = (
+            *self.notes_,
+            f"{self.title} was fitted to the {len(complete)} samples that all views have; the "
+            f"other {len(views) - len(complete)} have the cluster of their nearest fitted samples.",
+        )
+        warn(self.notes_[-1], MissingRowsWarning)
+
     def __getattr__(self, name: str) -> Any:
-        """Explain in the error message why there is no `predict` or `transform`."""
-        if name in ("predict", "transform"):
+        """Explain in the error message why there is no `predict`, `transform` or `membership_`."""
+        if name in ("membership_", "confidence_") and "labels_" in vars(self):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: {self.title} found these labels without "
+                "cluster centers in an embedding"
+            )
+        if name in ("predict", "predict_proba", "transform"):
             raise AttributeError(
                 f"{type(self).__name__} has no {name}: {self.title} is not defined for samples "
                 "that were not fitted; fit all samples together, or use GraphFusion or MKCDNM"
@@ -110,10 +189,19 @@ class ComparedMethod(KernelClusterer):
 
 def checked_number(name: str, value: Any, above: bool = False) -> float:
     """Return a finite number of at least zero, or above zero; raise InputError otherwise."""
-    number = float(value) if isinstance(value, Real) else np.nan
+    try:
+        number = float(value) if isinstance(value, Real) else np.nan
+    except OverflowError:  # an integer beyond the range of floats
+        number = np.inf
     if not (number > 0 if above else number >= 0) or number == np.inf:
         least = "above 0" if above else "of at least 0"
-        raise InputError(f"{name} must be a finite number {least}, got {value!r}")
+        shown = "a larger integer" if number == np.inf and isinstance(value, Integral) else value
+        raise InputError(f"{name} must be a finite number {least}, got {shown!r}")
+    if number and not 1 / EXTREME <= number <= EXTREME:
+        raise InputError(
+            f"{name} must be between {1 / EXTREME:g} and {EXTREME:g}{'' if above else ', or 0'}, "
+            f"got {value!r}: beyond, the iterations overflow"
+        )
     return number
 
 

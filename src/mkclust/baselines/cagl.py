@@ -46,8 +46,10 @@ class CAGL(ComparedMethod):
     n_neighbors : int, optional
         Neighbors of each sample in S. It should be smaller than the smallest cluster. The
         default is n / (3k), rounded down, and at least 5.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See KernelClusterer. k-means is used only if the number of components is not k.
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
+        See KernelClusterer.
+    missing_rows
+        See ComparedMethod. k-means is used only if the number of components is not k.
 
     Attributes
     ----------
@@ -108,6 +110,8 @@ class CAGL(ComparedMethod):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
+        missing_rows: str = "raise",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -119,6 +123,8 @@ class CAGL(ComparedMethod):
             normalize=normalize,
             indefinite=indefinite,
             columns=columns,
+            missing=missing,
+            missing_rows=missing_rows,
             n_init=n_init,
             random_state=random_state,
         )

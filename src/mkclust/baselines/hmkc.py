@@ -40,8 +40,10 @@ class HMKC(ComparedMethod):
     c1, c2 : int, optional
         Widths of the layers, decreasing towards k. The defaults are 4k and 3k, the authors' own
         setting. Both are clipped to the range from k to n - 1.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
+    missing_rows
+        See ComparedMethod.
 
     Attributes
     ----------
@@ -89,6 +91,8 @@ class HMKC(ComparedMethod):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
+        missing_rows: str = "raise",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -100,6 +104,8 @@ class HMKC(ComparedMethod):
             normalize=normalize,
             indefinite=indefinite,
             columns=columns,
+            missing=missing,
+            missing_rows=missing_rows,
             n_init=n_init,
             random_state=random_state,
         )

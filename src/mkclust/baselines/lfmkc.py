@@ -41,8 +41,10 @@ class LFMKC(ComparedMethod):
     init : {"align", "identity"}
         Initial rotations: aligned with $H_0$, or $W_p = I$ as published. With ``"identity"`` the
         result depends on the arbitrary signs of eigenvectors.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
+    missing_rows
+        See ComparedMethod.
 
     Attributes
     ----------
@@ -92,6 +94,8 @@ class LFMKC(ComparedMethod):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
+        missing_rows: str = "raise",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -103,6 +107,8 @@ class LFMKC(ComparedMethod):
             normalize=normalize,
             indefinite=indefinite,
             columns=columns,
+            missing=missing,
+            missing_rows=missing_rows,
             n_init=n_init,
             random_state=random_state,
         )

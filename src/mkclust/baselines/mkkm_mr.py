@@ -38,8 +38,10 @@ class MKKMMR(ComparedMethod):
     lam : float
         Weight of the redundancy term. The default is the middle of the published grid. M grows
         like $n^2$ and the residuals like n, so the same value counts more for more samples.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
+    missing_rows
+        See ComparedMethod.
 
     Attributes
     ----------
@@ -87,6 +89,8 @@ class MKKMMR(ComparedMethod):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
+        missing_rows: str = "raise",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -98,6 +102,8 @@ class MKKMMR(ComparedMethod):
             normalize=normalize,
             indefinite=indefinite,
             columns=columns,
+            missing=missing,
+            missing_rows=missing_rows,
             n_init=n_init,
             random_state=random_state,
         )

@@ -43,8 +43,10 @@ class OPLF(ComparedMethod):
     reseed : bool
         Assign to each empty cluster the sample with the lowest score in its own cluster. The
         objective may then fall.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
+    missing_rows
+        See ComparedMethod.
 
     Attributes
     ----------
@@ -92,6 +94,8 @@ class OPLF(ComparedMethod):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
+        missing_rows: str = "raise",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -103,6 +107,8 @@ class OPLF(ComparedMethod):
             normalize=normalize,
             indefinite=indefinite,
             columns=columns,
+            missing=missing,
+            missing_rows=missing_rows,
             n_init=n_init,
             random_state=random_state,
         )

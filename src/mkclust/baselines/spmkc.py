@@ -39,8 +39,10 @@ class SPMKC(ComparedMethod):
     lam1, lam2, lam3, lam4 : float
         Weights of the local term, of the norm of Z, of the distance of K from the weighted sum,
         and of the norm of w. The result depends mostly on lam1 / lam3.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
+    missing_rows
+        See ComparedMethod.
 
     Attributes
     ----------
@@ -100,6 +102,8 @@ class SPMKC(ComparedMethod):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
+        missing_rows: str = "raise",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -111,6 +115,8 @@ class SPMKC(ComparedMethod):
             normalize=normalize,
             indefinite=indefinite,
             columns=columns,
+            missing=missing,
+            missing_rows=missing_rows,
             n_init=n_init,
             random_state=random_state,
         )

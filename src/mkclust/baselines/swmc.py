@@ -45,8 +45,10 @@ class SWMC(ComparedMethod):
         itself, as in the published comparison. With ``"neighbors"`` the objective may rise.
     n_neighbors : int
         Neighbors of each sample in the adaptive-neighbor graph.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
-        See MultiViewClusterer; `n_init` and `random_state` have no effect.
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
+        See KernelClusterer; `n_init` and `random_state` have no effect.
+    missing_rows
+        See ComparedMethod.
 
     Attributes
     ----------
@@ -95,6 +97,8 @@ class SWMC(ComparedMethod):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
+        missing_rows: str = "raise",
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
@@ -106,6 +110,8 @@ class SWMC(ComparedMethod):
             normalize=normalize,
             indefinite=indefinite,
             columns=columns,
+            missing=missing,
+            missing_rows=missing_rows,
             n_init=n_init,
             random_state=random_state,
         )

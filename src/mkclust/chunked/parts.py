@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..exceptions import FileFormatError
-from ..io._guards.limits import DEFAULT_LIMITS, naming, parsing
+from ..io._guards.limits import DEFAULT_LIMITS, check_regular, naming, parsing
 from ..io._guards.parquet_pages import check_pages
 from ..io.npy import read_header
 
@@ -141,6 +141,8 @@ def open_parts(path: Path) -> list[Part]:
 
 
 def _part(file: Path) -> Part:
+    with naming(file):
+        check_regular(file)
     return npy_part(file) if file.suffix == ".npy" else _parquet_part(file)
 
 
@@ -186,7 +188,7 @@ def _parquet_part(path: Path) -> ParquetPart:
 def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise FileFormatError(f"{path} does not exist")
-    if path.is_file():
+    if not path.is_dir():
         if path.suffix not in KINDS:
             raise FileFormatError(f"{path} is neither .npy nor .parquet")
         return [path]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..kernels.features import Features
 from .engine import Engine
 from .gram import block_height
 from .passes import Meter
@@ -40,26 +39,30 @@ class ProjectTask:
     the run and its data, for the seals of the parts.
     """
 
-    features: Features
     W: np.ndarray
-    folder: Path | None
-    height: int
+    features: Any
+    folder: Path | None = None
+    height: int = 1
     key: str = ""
 
     def __call__(self, piece: Piece) -> Block:
         path = self.path(piece)
         if path is not None and part_is_sound(path, self.key):
             return Block(piece.start, piece.stop, path=path)
+        rows = self.embedded(piece)
+        if path is None:
+            return Block(piece.start, piece.stop, rows)
+        save_part(path, rows, self.key)
+        return Block(piece.start, piece.stop, path=path)
+
+    def embedded(self, piece: Piece) -> np.ndarray:
+        """Return the rows of the embedding of a piece."""
         W = self.W.astype(self.features.dtype)
         parts = [
             self.features([np.asarray(view, dtype=np.float64) for view in views])[0] @ W
             for views in blocks(piece.load(), block_height(self.features.maps))
         ]
-        rows = np.concatenate(parts)
-        if path is None:
-            return Block(piece.start, piece.stop, rows)
-        save_part(path, rows, self.key)
-        return Block(piece.start, piece.stop, path=path)
+        return np.concatenate(parts)
 
     def path(self, piece: Piece) -> Path | None:
         if self.folder is None:
@@ -67,16 +70,9 @@ class ProjectTask:
         return self.folder / f"part-{piece.start // self.height:05}.npy"
 
 
-def project(
-    features: Features,
-    W: np.ndarray,
-    pieces: Sequence[Piece],
-    engine: Engine,
-    folder: Path | None,
-    key: str = "",
-) -> list[Any]:
+def project(task: ProjectTask, pieces: Sequence[Piece], engine: Engine) -> list[Any]:
     """Compute the blocks of the embedding, in order: O(n r k), and O(n r^2) for the features."""
-    task = ProjectTask(features, W, folder, pieces[0].stop - pieces[0].start, key)
+    task = replace(task, height=pieces[0].stop - pieces[0].start)
     meter = Meter("embedding", pieces[-1].stop)
     held = []
     for piece, block in zip(pieces, engine.hold(task, pieces), strict=True):

@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+import scipy.sparse as sp
 
+from ..data.values import encodable
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io.manifest import is_output_folder, is_result
@@ -33,23 +35,33 @@ class Piece:
         views = (source.read(self.start, self.stop) for source in self.sources)
         return [np.ascontiguousarray(view) for view in views]  # sums depend on the layout
 
-    def checksums(self, views: Sequence[np.ndarray]) -> np.ndarray:
+    def native(self) -> list[Any]:
+        """Return the same rows, sparse where a view is sparse."""
+        return [
+            source.native(self.start, self.stop) if _is_sparse(source) else
+            np.ascontiguousarray(source.read(self.start, self.stop))
+            for source in self.sources
+        ]  # fmt: skip
+
+    def checksums(self, views: Sequence[Any]) -> np.ndarray:
         """Return the SHA-256 of every view's rows: (m, 32) bytes. It takes about 0.7 s per GB."""
         found = []
         for view in views:
             digest = hashlib.sha256(f"{view.dtype.str} {view.shape} ".encode())
-            digest.update(view.data)
+            for array in _arrays(view):
+                digest.update(array.data)
             found.append(np.frombuffer(digest.digest(), dtype=np.uint8))
         return np.stack(found)
 
-    def check_finite(self, views: Sequence[np.ndarray]) -> None:
+    def check_finite(self, views: Sequence[Any]) -> None:
         """Refuse NaN and infinity by view, file, row and column."""
         for name, source, view in zip(self.names, self.sources, views, strict=True):
             with np.errstate(over="ignore", invalid="ignore"):  # found below
                 total = view.sum(dtype=np.float64)
             if view.dtype.kind != "f" or np.isfinite(total):
                 continue
-            at = np.argwhere(~np.isfinite(view))
+            dense = view.toarray() if sp.issparse(view) else view
+            at = np.argwhere(~np.isfinite(dense))
             if len(at):
                 row, column = at[0]
                 raise InputError(
@@ -97,7 +109,7 @@ class Rows:
         views = _by_name(views)
         if not views:
             raise InputError("no views given: at least one is needed")
-        self.names: tuple[str, ...] = tuple(str(name) for name in views)
+        self.names: tuple[str, ...] = tuple(encodable(str(name)) for name in views)
         self.sources: tuple[Source, ...] = tuple(_named(*item) for item in views.items())
         lengths = [source.n_rows for source in self.sources]
         if len(set(lengths)) > 1:
@@ -134,12 +146,21 @@ class Rows:
         parts = [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
         return f"Rows({len(self)} samples: {', '.join(parts)})"
 
-    def pieces(self) -> list[Piece]:
+    @property
+    def row_bytes(self) -> int:
+        """Return the memory of an average row of all views, sparse ones as stored."""
+        return sum(
+            source.row_bytes if isinstance(source, ArraySource) else 8 * source.width
+            for source in self.sources
+        )
+
+    def pieces(self, native: bool = False) -> list[Piece]:
         """Return all rows in pieces of equal size: about `PIECE` bytes in double precision.
 
-        Pieces are up to eight times larger where there would be more than `MOST_PIECES`.
+        Pieces are up to eight times larger where there would be more than `MOST_PIECES`. Sparse
+        rows count as dense, because they are read so, unless they are read `native`.
         """
-        row = 8 * sum(self.widths)
+        row = self.row_bytes if native else 8 * sum(self.widths)
         size = min(max(PIECE, row * len(self) // MOST_PIECES), 8 * PIECE)
         height = max(1, size // row)
         height = min(height, max(256, -(-len(self) // LEAST_PIECES)))
@@ -178,6 +199,14 @@ class Rows:
     def stamps(self) -> list[str]:
         """Return a text per view that usually changes when its files do; "" without files."""
         return [s.stamp() if isinstance(s, PartsSource) else "" for s in self.sources]
+
+
+def _arrays(view: Any) -> tuple[np.ndarray, ...]:
+    return (view.data, view.indices, view.indptr) if sp.issparse(view) else (view,)
+
+
+def _is_sparse(source: Source) -> TypeGuard[ArraySource]:
+    return isinstance(source, ArraySource) and not source.dense
 
 
 def stored_rows(X: Any) -> Rows | None:

@@ -8,23 +8,16 @@ of n x n or n x r is formed.
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 
-from .._version import __version__
 from ..agreement.overlap import Overlap
 from ..exceptions import InputError
 from ..graphs.hnsw import graph_features, sparse_neighbor_graph
-from ..io.atomic import passing
 from ..kernels.approximation import Approximation
 from ..kernels.features import (
     Columns,
@@ -34,22 +27,18 @@ from ..kernels.features import (
     Moments,
     feature_map,
     feature_means,
-    precision,
 )
 from ..linalg.scaling import ROUNDING
 from ..linalg.spectrum import RANK_TOLERANCE, with_fixed_signs
 from ..progress import step
-from .engine import Engine, LocalEngine
+from .engine import Engine
 from .gram import GramTask, MeansTask, MomentsTask
-from .kmeans import Clustering, kmeans
-from .parts import npy_part
 from .passes import total
-from .project import project
+from .project import ProjectTask
+from .row_run import ChunkedEmbedding, RowRun
 from .rows import Piece, Rows
-from .sources import ArraySource, PartsSource, Source
-from .work import Work
+from .sources import ArraySource, Source
 
-KEPT_EMBEDDING = 512 << 20  # bytes: larger embeddings are written as parts
 SINGLE_RANK_TOLERANCE = 1e-6  # as RANK_TOLERANCE, for features of single precision
 SQUARED = 1e-290  # a variance below it has lost its digits to underflow
 CONSTANT = 1e-14  # of the kernel's diagonal: rows closer than this are equal
@@ -146,41 +135,18 @@ class FeatureSubspaces:
         return np.vstack([E[:, :size] @ part for E, size, part in pairs])
 
 
-@dataclass(frozen=True)
-class ChunkedEmbedding:
-    """Rows of the embedding in blocks, and the coefficients (sum r, k) of the features."""
+class LargeRun(RowRun):
+    """The passes of MKC-DNM over the rows of one data set, with explicit features."""
 
-    run: LargeRun
-    weights: np.ndarray
-
-    def cluster(self, k: int, n_init: int) -> Clustering:
-        """Cluster the rows by k-means, block by block."""
-        return self.run.cluster(k, n_init)
-
-    def array(self) -> np.ndarray | PartsSource | None:
-        """Return H* (n, k): an array, or a source of parts; None where it stayed on workers."""
-        return self.run.embedding()
-
-
-@dataclass
-class LargeRun:
-    """The passes over the rows of one data set, each saved in the work folder if there is one."""
-
-    rows: Rows
-    approximation: Approximation
-    engine: Engine = field(default_factory=LocalEngine)
-    folder: str | Path | None = None
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._dtype = precision(len(self.rows))
-        self._stamps = self.rows.stamps()
-        self._work = None if self.folder is None else Work(self.folder, self._run())
-
-    def _run(self) -> dict[str, Any]:
-        """Return what the cross-products depend on beside the data: features, not k."""
-        given = vars(self.approximation)
-        return {"version": __version__, "rows": self.rows.describe(), **given}
+    def __init__(
+        self,
+        rows: Rows,
+        approximation: Approximation,
+        engine: Engine | None = None,
+        folder: str | Path | None = None,
+    ) -> None:
+        self.approximation = approximation
+        super().__init__(rows, approximation.seed, engine, folder, vars(approximation))
 
     def subspaces(self) -> FeatureSubspaces:
         """Run passes one to three: moments of columns, means of features, cross-products."""
@@ -203,45 +169,8 @@ class LargeRun:
             )  # fmt: skip
 
     def embed(self, W: np.ndarray) -> ChunkedEmbedding:
-        """Run pass four: rows of the embedding, in memory, in parts, or on the workers."""
-        digest = hashlib.sha256(np.ascontiguousarray(W).tobytes()).hexdigest()[:12]
-        self._digest, self._width = digest, W.shape[1]
-        self._keeper = None
-        folder = None if self._work is None else self._work.folder / f"embedding-{digest}"
-        size = len(self.rows) * W.shape[1] * np.dtype(self._dtype).itemsize
-        if folder is None and size > KEPT_EMBEDDING and isinstance(self.engine, LocalEngine):
-            self._keeper = tempfile.TemporaryDirectory(prefix="mkclust-")
-            passing(self._keeper.name)
-            folder = Path(self._keeper.name) / "embedding"
-        with self._timed("embedding"):
-            key = "" if self._work is None else self._work.key
-            self._blocks = project(self.features, W, self._pieces, self.engine, folder, key)
-        for name, before, now in zip(
-            self.rows.names, self._stamps, self.rows.stamps(), strict=True
-        ):
-            if before != now:
-                raise InputError(
-                    f"the files of view {name!r} changed while they were read; fit again, into an "
-                    "empty work folder, once they no longer change"
-                )
-        return ChunkedEmbedding(self, W)
-
-    def cluster(self, k: int, n_init: int) -> Clustering:
-        """Cluster the blocks of the embedding by k-means."""
-        seed = self.approximation.seed
-        name = f"kmeans-{self._digest}-{k}-{n_init}"
-        with self._timed("k-means"):
-            return kmeans(self._blocks, k, n_init, seed, self.engine, self._work, name)
-
-    def embedding(self) -> np.ndarray | PartsSource | None:
-        """Return H* (n, k): an array, or a source of parts; None where it stayed on workers."""
-        if any(getattr(block, "path", None) is not None for block in self._blocks):
-            parts = [npy_part(block.path) for block in self._blocks]
-            return PartsSource(parts, self._keeper)
-        size = len(self.rows) * self._width * np.dtype(self._dtype).itemsize
-        if size > KEPT_EMBEDDING:
-            return None
-        return np.concatenate([block.load() for block in self._blocks])
+        """Run pass four: rows of the embedding."""
+        return self.project(ProjectTask(W, features=self.features))
 
     @property
     def graph_views(self) -> tuple[str, ...]:
@@ -291,19 +220,11 @@ class LargeRun:
                 self._work.save(f"graph-{name}", kept)
         return kept["features"]
 
-    def _where(self, number: int, p: int) -> str:
-        """Describe the rows of view p in one piece."""
-        piece = self._pieces[number]
-        place = piece.sources[p].place(piece.start)
-        return f"view {piece.names[p]!r}, in the {piece.stop - piece.start} rows from {place} on"
-
     def _moments(self) -> list[Moments]:
         """Run the pass that reads all rows in every run: its checksums identify the data."""
         with self._timed("moments"):
             found = total("moments", MomentsTask(), self._pieces, self.engine, None)
-        if self._work is not None:
-            self._work.check_data("data", found["checksums"], self._where)
-            self._work.bind(found["checksums"].tobytes())
+        self._bind(found["checksums"])
         edges = np.cumsum([source.width for source in self._pieces[0].sources])[:-1]
         means, variances, varies = (
             np.split(values, edges)
@@ -358,12 +279,3 @@ class LargeRun:
             except InputError as error:
                 raise InputError(f"view {name!r}: {error}") from None
         return tuple(maps)
-
-    def _total(self, name: str, task: Any) -> Any:
-        return total(name, task, self._pieces, self.engine, self._work)
-
-    @contextmanager
-    def _timed(self, stage: str) -> Any:
-        began = perf_counter()
-        yield
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + perf_counter() - began

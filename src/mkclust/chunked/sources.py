@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.values import plain_values
 from ..exceptions import FileFormatError, InputError
 from .parts import Part, npy_part, open_parts
 
@@ -48,6 +49,21 @@ class ArraySource:
     def read(self, start: int, stop: int) -> np.ndarray:
         rows = self._array[start - self._start : stop - self._start]
         return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+
+    def native(self, start: int, stop: int) -> Any:
+        """Return the same rows, sparse where the matrix is."""
+        return self._array[start - self._start : stop - self._start]
+
+    def take(self, rows: np.ndarray) -> Any:
+        """Return some rows, sparse where the matrix is."""
+        return self._array[rows - self._start]
+
+    @property
+    def row_bytes(self) -> int:
+        """Return the memory of an average row."""
+        if self.dense:
+            return 8 * self.width
+        return 12 * int(self._array.nnz) // max(1, self.n_rows) + 8
 
     def portion(self, start: int, stop: int) -> Source:
         return ArraySource(self._array[start - self._start : stop - self._start], start)
@@ -192,6 +208,7 @@ def source_of(value: Any) -> Source:
         return PartsSource([part])
     if isinstance(value, (ArraySource, ColumnsSource, PartsSource, ZarrSource, DaskSource)):
         return value
+    value = plain_values(value, "rows")
     if len(getattr(value, "shape", ())) != 2:
         raise InputError(f"rows x columns are needed, got {getattr(value, 'shape', value)}")
     if value.dtype.kind not in "biuf":

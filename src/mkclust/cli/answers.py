@@ -1,4 +1,4 @@
-"""Stability and view influence of a fitted model: when they are computed, how they are written."""
+"""Questions about a fitted model: when they are asked, how the answers are written."""
 
 from __future__ import annotations
 
@@ -11,35 +11,54 @@ import numpy as np
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..inspection import ChoiceOfK, Stability, ViewInfluence, stability, view_influence
+from ..inspection import (
+    Annotations,
+    ChoiceOfK,
+    Explanation,
+    Markers,
+    Stability,
+    ViewInfluence,
+    explain,
+    stability,
+    view_influence,
+)
 from ..inspection.view_influence import LeftOut
 from ..io.atomic import write_csv_atomic
+from .after import annotations_as_dict, markers_as_dict
+from .explanation import explanation_as_dict
 from .results import plain
 
 PATIENCE = 120.0  # seconds that the checks may be expected to take without being asked for
 HALVES = 5.0  # fits that the refits to halves of the samples cost at most
+EXPLAINED = 3.0  # fits that the explanation costs at most
 LISTED = 100  # samples that change cluster, listed in result.json
 
 
 def checked_answers(
     model: Any, views: MultiView | Rows, asked: bool | None, fit_seconds: float
 ) -> tuple[list[Any], list[str]]:
-    """Return view influence and stability of a fitted model, and why one was not computed.
+    """Return explanation, view influence and stability of a model, and why one was not computed.
 
     Unless `asked` for, they are computed where they are expected to take at most two minutes.
     """
-    expected = fit_seconds * (HALVES + views.n_views)
+    expected = fit_seconds * (HALVES + EXPLAINED + views.n_views)
     if asked is None and expected > PATIENCE:
         return [], [
-            f"Stability and view influence were not computed: they refit the model and may take "
-            f"{expected / 60:.0f} minutes. Compute them with --stability."
+            f"Explanation, stability and view influence were not computed: they refit the model "
+            f"and may take {expected / 60:.0f} minutes. Compute them with --stability."
         ]
     if asked is False:
-        return [], ["Stability and view influence were not computed: --no-stability was given."]
+        return [], [
+            "Explanation, stability and view influence were not computed: --no-stability was given."
+        ]
     if model.n_clusters == 1:
-        return [], ["Stability and view influence were not computed: there is one cluster only."]
+        return [], [
+            "Explanation, stability and view influence were not computed: there is one cluster "
+            "only."
+        ]
     answers: list[Any] = []
     skipped: list[str] = []
+    _add(answers, skipped, "The explanation was", lambda: explain(model, views))
     if views.n_views > 1:
         _add(answers, skipped, "View influence was", lambda: view_influence(model, views))
     else:
@@ -72,6 +91,12 @@ def answers_as_dict(answers: Sequence[Any]) -> dict[str, Any]:
             }
         elif isinstance(answer, ViewInfluence):
             found["view_influence"] = _influence(answer)
+        elif isinstance(answer, Explanation):
+            found["explanation"] = explanation_as_dict(answer)
+        elif isinstance(answer, Markers):
+            found["markers"] = markers_as_dict(answer)
+        elif isinstance(answer, Annotations):
+            found["annotations"] = annotations_as_dict(answer)
     return found
 
 

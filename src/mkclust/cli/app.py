@@ -6,6 +6,7 @@ A command's module is imported when the command is called, so that help and vers
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -13,7 +14,6 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from typer.core import TyperCommand, TyperGroup
 
 from .._version import __version__
@@ -21,7 +21,7 @@ from ..exceptions import InputError
 from ..io._guards.memory import allow_process_limit
 from . import startup
 from .supervision import supervised
-from .wording import in_options
+from .wording import clean, in_options
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -37,6 +37,9 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "cluster": Entry(".cluster", "cluster", "Cluster the samples of one or more files."),
+    "explain": Entry(
+        ".explain", "explain", "Print which view sees what, conflicts of views, and other answers."
+    ),
     "predict": Entry(".predict", "predict", "Assign new samples to the clusters of a saved model."),
     "verify": Entry(".verify", "verify", "Check that results are complete and belong to data."),
     "inspect": Entry(".listing", "inspect", "List what a file holds and how it would be used."),
@@ -85,8 +88,8 @@ class LazyGroup(TyperGroup):
 def loaded(name: str) -> Any:
     """Import a command and return it as typer runs it.
 
-    >>> [option.name for option in loaded("inspect").params]
-    ['path', 'limit']
+    >>> [option.name for option in loaded("inspect").params][:3]
+    ['path', 'labels', 'index']
     """
     entry = COMMANDS[name]
     found = getattr(import_module(entry.module, __package__), entry.name)
@@ -103,7 +106,6 @@ app = typer.Typer(
     cls=LazyGroup,
     help="Cluster samples that are described by several views or kernel matrices.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings=SETTINGS,
@@ -127,11 +129,26 @@ def _root(
 
 def command() -> None:
     """Run ``mkclust`` as a console script: `main` in a process that Ctrl-C ends within a second."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks is replaced
             stream.reconfigure(errors="replace")
     allow_process_limit()  # this process belongs to the command line
     supervised(main)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device in place of standard streams that the caller has closed.
+
+    Python has None for such a stream, and the next file opened would take its number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
 
 
 def main() -> None:
@@ -140,10 +157,10 @@ def main() -> None:
     try:
         app()
     except InputError as error:
-        errors.print(f"[red]error:[/] {escape(in_options(str(error)))}")
+        errors.print(f"[red]error:[/] {clean(in_options(str(error)))}")
         sys.exit(2)
     except OSError as error:
-        errors.print(f"[red]error:[/] {escape(str(error))}")
+        errors.print(f"[red]error:[/] {clean(str(error))}")
         sys.exit(1)
     except KeyboardInterrupt:
         errors.print("interrupted")

@@ -17,6 +17,7 @@ from ..io._guards.limits import check_regular, naming, parsing
 from ..io.assemble import as_labels
 from ..io.manifest import refuse_result
 
+SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}
 LIMITS = tuple(field.name for field in fields(Limits))
 
 
@@ -71,6 +72,9 @@ def read_views(
     transpose: bool | None = None,
     kernels: bool | None = None,
     limit: Sequence[str] | None = None,
+    drop_column: Sequence[str] | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
 ) -> MultiView | Rows:
     """Read the views at the paths; views stored in parts are opened, not read.
 
@@ -83,7 +87,8 @@ def read_views(
     limits = chosen_limits(limit)
     stored = views_in_parts(paths)
     if stored is not None:
-        given = {"--transpose": transpose, "--kernels": kernels, "--index": index}
+        given = {"--transpose": transpose, "--kernels": kernels, "--index": index,
+                 "--drop-column": drop_column, "--sep": sep, "--decimal": decimal}  # fmt: skip
         for option, value in given.items():
             if value:
                 raise InputError(
@@ -98,8 +103,20 @@ def read_views(
         index=False if index == "none" else index,
         transpose=transpose,
         kernels=kernels,
+        drop_columns=tuple(drop_column or ()),
+        sep=separator(sep),
+        decimal=decimal,
         limits=limits,
     )
+
+
+def separator(given: str | None) -> str | None:
+    """Return the character that --sep stands for.
+
+    >>> separator("tab"), separator(";")
+    ('\\t', ';')
+    """
+    return given if given is None else SEPARATORS.get(given, given)
 
 
 def in_memory(rows: Rows, method: str) -> MultiView:
@@ -113,12 +130,12 @@ def in_memory(rows: Rows, method: str) -> MultiView:
     return rows.in_memory()
 
 
-def contents(path: Path, limits: Limits) -> list[Variable]:
+def contents(path: Path, limits: Limits, sep: str | None = None) -> list[Variable]:
     """List what a file or folder holds, with the role of each part."""
     refuse_result(path)
     stored = views_in_parts([path])
     if stored is None:
-        return inspect(path, limits=limits)
+        return inspect(path, sep=separator(sep), limits=limits)
     rows = Rows(stored)
     shapes = [(len(rows), width) for width in rows.widths]
     named = zip(rows.names, shapes, strict=True)

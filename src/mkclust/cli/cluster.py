@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +16,14 @@ from ..data import datasets
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..methods import DEFAULT, METHODS, estimator_for
+from .after import Clinical, check_clinical
 from .arguments import asked_k, in_memory, input_files, read_views
 from .method_options import chosen_options, with_method_options
 from .options import (
+    AsJson,
     AsKernels,
+    Decimal,
+    DropColumns,
     Index,
     Labels,
     Limit,
@@ -27,12 +32,21 @@ from .options import (
     Overwrite,
     Paths,
     Quiet,
+    Separator,
     Transpose,
     ViewNames,
 )
 from .output_directory import OutputFolder, check_model_path
 from .results import valid
-from .run import Job, Stopwatch, run
+from .run import Job, Stopwatch, heard, run
+
+
+class Imputation(StrEnum):
+    """The values of --missing."""
+
+    MEDIAN = "median"
+    KNN = "knn"
+
 
 Clusters = Annotated[
     str,
@@ -43,6 +57,13 @@ Clusters = Annotated[
         help="Number of clusters; 'auto' chooses it, '3:20' chooses from 3 to 20.",
     ),
 ]
+Missing = Annotated[
+    Imputation | None,
+    typer.Option(
+        help="Fill NaN cells per view: by the median of the column or the nearest samples.",
+        show_default="refuse them",
+    ),
+]
 Restarts = Annotated[
     int | None, typer.Option("--n-init", help="Restarts of k-means.", min=1, show_default="10")
 ]
@@ -51,11 +72,42 @@ Checks = Annotated[
     bool | None,
     typer.Option(
         "--stability/--no-stability",
-        help="Refit to halves of the samples and without each view, and compare the labels.",
+        help="Explain the answer; refit to halves of the samples and without each view, and "
+        "compare the labels.",
         show_default="if expected within two minutes",
     ),
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
+WithMarkers = Annotated[
+    bool, typer.Option("--markers/--no-markers", help="Test which features set clusters apart.")
+]
+ClinicalFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--annotations",
+        metavar="FILE",
+        help="Table of clinical columns, by sample name, to compare with the clusters afterwards.",
+    ),
+]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Survival time in the annotations.",
+        show_default="a column such as OS.time",
+    ),
+]
+Event = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Event (1) or censored (0) in the annotations.",
+        show_default="a column such as OS",
+    ),
+]
+Correction = Annotated[
+    str, typer.Option(metavar="holm|bh", help="Correction of p values over the annotations.")
+]
 Save = Annotated[
     Path | None,
     typer.Option(
@@ -74,7 +126,11 @@ def cluster(
     index: Index = None,
     transpose: Transpose = None,
     kernels: AsKernels = None,
+    drop_column: DropColumns = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     limit: Limit = None,
+    missing: Missing = None,
     n_init: Restarts = None,
     seed: Seed = None,
     out: Out = Path("mkclust-out"),
@@ -82,32 +138,53 @@ def cluster(
     stability: Checks = None,
     report: Report = True,
     save: Save = None,
+    markers: WithMarkers = True,
+    annotations: ClinicalFile = None,
+    time: Time = None,
+    event: Event = None,
+    correction: Correction = "holm",
+    json: AsJson = False,
     quiet: Quiet = False,
     **options: Any,
 ) -> None:
     """Cluster the samples of one or more files.
 
-    Writes labels.csv, embedding.npz (or graph.npz), stability.csv, result.json
-    and report.html to the output folder, in place of those of an earlier run;
-    mkclust.json lists them. Where views are stored in parts (folders of .npy or
-    .parquet, zarr), mkc-dnm reads them in chunks and writes labels and embedding
-    as parts.
+    Writes labels.csv, embedding.npz (or graph.npz), stability.csv, markers.csv,
+    alternatives.csv, annotations.csv, result.json and report.html to the output
+    folder, in place of those of an earlier run; mkclust.json lists them. Where
+    views are stored in parts (folders of .npy or .parquet, zarr), mkc-dnm reads
+    them in chunks and writes labels, embedding and confidence as parts.
     """
     watch = Stopwatch()
     asked = asked_k(clusters)
-    model = _estimator(method, asked, options | {"n_init": n_init, "random_state": seed})
-    inputs = input_files(paths, labels)
+    given = {"missing": missing and missing.value, "n_init": n_init, "random_state": seed}
+    model = _estimator(method, asked, options | given)
+    inputs = input_files([*paths, *([] if annotations is None else [annotations])], labels)
+    check_clinical(annotations, time, event, correction)
     folder = OutputFolder(out, overwrite=overwrite, inputs=inputs)
-    folder.check(report=report, stability=stability is not False)
+    folder.check(
+        report=report,
+        stability=stability is not False,
+        alternatives=stability is not False,
+        markers=markers,
+        annotations=annotations is not None,
+    )
     if save is not None:
         check_model_path(save, folder, inputs)
-    with watch.stage("read"):
-        data = _data(
-            model, read_views(paths, views, labels, index, transpose, kernels, limit), options
+    with watch.stage("read"), heard() as warned:
+        found = read_views(
+            paths, views, labels, index, transpose, kernels, limit, drop_column, sep, decimal
         )
+        data = _data(model, found, options)
+        clinical = None
+        if annotations is not None:
+            clinical = Clinical.read(annotations, time, event, correction, data.index)
     tried = None if isinstance(asked, int) else asked
     source = [valid(str(path)) for path in paths]
-    job = Job(model, tried, folder, source, _command(), report, stability, save, quiet)
+    job = Job(
+        model, tried, folder, source, _command(), report, stability, save, quiet, markers,
+        clinical, tuple(warned), json,
+    )  # fmt: skip
     run(job, data, watch)
 
 
@@ -124,7 +201,7 @@ def demo(
     watch = Stopwatch()
     model = _estimator(method, 10, {})
     folder = OutputFolder(out, overwrite=overwrite)
-    folder.check()
+    folder.check(annotations=False)
     with watch.stage("read"):
         data = datasets.load_mfeat()
     source = ["UCI Multiple Features"]
@@ -148,7 +225,7 @@ def _data(
 ) -> MultiView | Rows:
     """Return the views as the method takes them."""
     if isinstance(data, Rows):
-        return data if model.reads_chunks else in_memory(data, model.name)
+        return data if model.takes_chunks(data) else in_memory(data, model.name)
     for name in ("kernel", "kernel_params"):
         if data.kernels and options.get(name):
             raise InputError(

@@ -7,33 +7,49 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from ..methods import METHODS
 from .arguments import chosen_limits, contents, read_views
 from .method_options import own_parameters, owners
-from .options import Limit
-from .wording import option
+from .options import Decimal, DropColumns, Index, Labels, Limit, Separator
+from .run import heard
+from .wording import clean, in_options, option
 
 
 def inspect(
     path: Annotated[Path, typer.Argument(help="A file or folder that may hold views.")],
+    labels: Labels = None,
+    index: Index = None,
+    drop_column: DropColumns = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     limit: Limit = None,
 ) -> None:
     """List what a file holds and how it would be used."""
     console = Console(highlight=False)
     table = Table("variable", "kind", "shape", "type", "used as", box=None, padding=(0, 2, 0, 0))
-    for variable in contents(path, chosen_limits(limit)):
+    for variable in contents(path, chosen_limits(limit), sep):
         shape = " x ".join(map(str, variable.shape))
         cells = (variable.name, variable.kind, shape, variable.dtype, variable.role)
-        table.add_row(*(escape(str(cell)) for cell in cells))
+        table.add_row(*(clean(str(cell)) for cell in cells))
     console.print(table)
-    data = read_views([path], limit=limit)
-    console.print(f"\n{escape(repr(data))}", soft_wrap=True)
+    with heard() as warned:
+        data = read_views(
+            [path],
+            labels=labels,
+            index=index,
+            limit=limit,
+            drop_column=drop_column,
+            sep=sep,
+            decimal=decimal,
+        )
+    console.print(f"\n{clean(repr(data))}", soft_wrap=True)
     for note in data.notes:
-        console.print(f"[dim]- {escape(note)}[/]", soft_wrap=True)
+        console.print(f"[dim]- {clean(in_options(note))}[/]", soft_wrap=True)
+    for note in warned:
+        console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)
     if data.labels is not None:
         console.print(f"[dim]- {len(set(data.labels.tolist()))} known classes[/]")
 

@@ -19,6 +19,7 @@ PANEL = "Options of the methods"
 ELSEWHERE = ("precomputed",)  # the data say whether they are kernels: --kernels
 PAIRS = ("kernel_params",)  # given as NAME=NUMBER, any number of times
 KMEANS = ("n_init", "random_state")
+EVERYWHERE = ("missing",)  # parameters of all methods that are options of their own
 WITHOUT_KMEANS = ("swmc",)  # the components of its graph are the clusters
 
 
@@ -62,12 +63,12 @@ def chosen_options(method: str, options: dict[str, Any]) -> dict[str, Any]:
     >>> chosen_options("graph-fusion", {"solver": "exact"})
     Traceback (most recent call last):
     mkclust.exceptions.InputError: --solver is no option of graph-fusion; use --method mkc-dnm;
-    options of graph-fusion: --n-neighbors, --indefinite, --n-init, --seed
+    options of graph-fusion: --n-neighbors, --indefinite, --missing, --n-init, --seed
     """
     given = {name: value for name, value in options.items() if value not in (None, [])}
-    allowed = own_parameters(METHODS[method])
+    constructor = inspect.signature(METHODS[method].__init__).parameters
+    allowed = own_parameters(METHODS[method]) | {name: constructor[name] for name in EVERYWHERE}
     if method not in WITHOUT_KMEANS:
-        constructor = inspect.signature(METHODS[method].__init__).parameters
         allowed |= {name: constructor[name] for name in KMEANS}
     for name in given:
         if name not in allowed:

@@ -12,7 +12,7 @@ from .arguments import LIMITS
 Paths = Annotated[
     list[Path],
     typer.Argument(
-        help="A .mat, .npz, .h5mu, .csv or .parquet file, a folder, or one file per view."
+        help="A .mat, .npz, .h5mu, .csv, .xlsx or .parquet file, a folder, or a file per view."
     ),
 ]
 Method = Annotated[
@@ -25,12 +25,32 @@ ViewNames = Annotated[
 Labels = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME|none", help="Variable, file or column with the known classes, or 'none'."
+        metavar="NAME|FILE|none",
+        help="Variable, column or file with the known classes, or 'none'.",
     ),
 ]
 Index = Annotated[
     str | None,
     typer.Option(metavar="NAME|none", help="Column or variable with the sample names, or 'none'."),
+]
+DropColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--drop-column", metavar="NAME", help="Leave this column out of every table; repeatable."
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--sep",
+        metavar="CHARACTER",
+        help="Between the cells of a text table; 'tab' or 'space' for those.",
+        show_default="from the first lines",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(metavar=".|,", help="Decimal sign.", show_default="from the first lines"),
 ]
 Transpose = Annotated[
     bool | None,
@@ -60,5 +80,9 @@ Out = Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder
 Overwrite = Annotated[
     bool,
     typer.Option("--overwrite", help="Replace files that mkclust did not write, too."),
+]
+AsJson = Annotated[
+    bool,
+    typer.Option("--json", help="Print the result as JSON; messages go to standard error."),
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]

@@ -24,6 +24,7 @@ from ..io.manifest import NAME as MANIFEST
 from ..io.manifest import PARTS, RESULTS, Manifest, checksum, read_manifest
 
 Write = Callable[[Path], list[Path]]
+AFTER_A_FIT = ("report", "stability", "alternatives", "markers", "annotations")  # may be left out
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,14 @@ class OutputFolder:
     overwrite: bool = False
     inputs: Collection[Path] = field(default=(), repr=False)
 
-    def check(self, *, report: bool = True, stability: bool = True) -> None:
-        """Refuse, before the work, a folder that cannot be written to or holds other files."""
+    def check(self, **wanted: bool) -> None:
+        """Refuse, before the work, a folder that cannot be written to or holds other files.
+
+        `wanted` says which of `AFTER_A_FIT` will be written; by default all.
+        """
         check_writable(self.path)
-        skipped = {"report.html": not report, "stability.csv": not stability}
-        self._refuse_others([name for name in RESULTS if not skipped.get(name)])
+        names = [name for name in RESULTS if wanted.get(name.partition(".")[0], True)]
+        self._refuse_others(names)
 
     def write(self, write: Write, model: StagedModel | None = None) -> Written:
         """Place the files that ``write(folder)`` writes and a model, as one set with a manifest.
@@ -202,6 +206,8 @@ def check_model_path(path: Path, folder: OutputFolder, inputs: Collection[Path])
     """Refuse, before the work, a target of --save that is a folder or another file."""
     if path.is_dir():
         raise InputError(f"--save {path} is a folder; name a file, such as {path / 'model.npz'}")
+    if path.exists() and not path.is_file():
+        raise InputError(f"--save {path} is no regular file; name another")
     target = path.resolve()
     if target in inputs:
         raise InputError(f"--save {path} is input of this run; name another file")
@@ -255,6 +261,9 @@ def _rescued(folder: Path, write: Write, model: StagedModel | None, error: Excep
         if model is not None and model.temporary.exists():
             shutil.move(model.temporary, other / model.target.name)
     except OSError:
+        kept = _shown([name for name in _files_in(other) if name in RESULTS])
+        if "labels.csv" in kept:  # every file is written completely or not at all
+            return OSError(f"{reason}; {other} holds only {', '.join(kept)}")
         shutil.rmtree(other, ignore_errors=True)
         return OSError(f"{reason}; nor to {other}")
     return OSError(f"{reason}; they are in {other} instead")

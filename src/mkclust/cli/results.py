@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,13 @@ from ..chunked.sources import PartsSource
 from ..chunked.work import save_part
 from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
+from ..inspection import confidence
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 from ..linalg.kmeans import nearest_centers
 from ..metrics import evaluate
 
 SCHEMA = 2
+DIGITS = 4  # of a confidence in a table
 PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
 TOO_LARGE = (  # n rows, f names or k x k numbers: in files of their own, or in none
     "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
@@ -33,7 +37,7 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
 
     Keys: ``schema``, ``version``, ``method`` (name, title, reference), ``parameters``, ``input``,
     ``clusters`` (sizes), ``fitted`` (public fitted attributes), ``description`` (sentences) and,
-    with known classes, ``metrics``.
+    with known classes, ``metrics``; where the method has an embedding, ``confidence``.
     """
     fitted = {
         name[:-1]: plain(value)
@@ -52,8 +56,8 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
             "kind": "kernels" if views.kernels else "features",
             "views": dict(zip(views.names, views.widths, strict=True)),
             "notes": list(views.notes),
-            "checksums": (found := view_checksums(views)),
-            "checksum": joint_checksum(found),
+            "checksums": (sums := view_checksums(views)),
+            "checksum": joint_checksum(sums),
         },
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,
@@ -70,6 +74,14 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
         }
     if views.labels is not None:
         result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
+    if model._has_membership:
+        certain = confidence(model, views.index)
+        result["confidence"] = {
+            "words": str(certain),
+            "mean": certain.mean,
+            "clusters": plain(certain.clusters),
+            "least": [plain(sample._asdict()) for sample in certain.least()],
+        }
     return result
 
 
@@ -115,11 +127,12 @@ def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> list
     """Write labels.csv and embedding.npz of new samples."""
     H = model.transform(views)
     labels = nearest_centers(H, model.cluster_centers_)
+    certain = np.round(model._membership_of(H).max(axis=1), DIGITS)
     names = np.arange(len(views)) if views.index is None else views.index
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "labels.csv", folder / "embedding.npz"]
-    rows = zip(names.tolist(), labels.tolist(), strict=True)
-    write_csv_atomic(written[0], ["sample", "cluster"], rows)
+    rows = zip(names.tolist(), labels.tolist(), certain.tolist(), strict=True)
+    write_csv_atomic(written[0], ["sample", "cluster", "confidence"], rows)
     write_npz_atomic(written[1], embedding=H, labels=labels)
     return written
 
@@ -127,6 +140,8 @@ def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> list
 def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
     names = np.arange(len(views)) if views.index is None else views.index
     columns: dict[str, Any] = {"sample": names} | model.per_sample()
+    if "confidence" in columns:
+        columns["confidence"] = np.round(columns["confidence"], DIGITS)
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
     written = [folder / "labels.csv"]
     write_csv_atomic(written[0], list(columns), rows)
@@ -139,9 +154,9 @@ def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) ->
 
 
 def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
-    """Write labels and embedding, a million rows to a part."""
+    """Write labels, embedding and confidence, a million rows to a part."""
     H = getattr(model, "embedding_", None)
-    written = [folder / "labels"] if H is None else [folder / "labels", folder / "embedding"]
+    written = [folder / name for name in ("labels", "embedding", "confidence")]
     for number, start in enumerate(range(0, len(model.labels_), PART)):
         stop = min(start + PART, len(model.labels_))
         name = f"part-{number:05}.npy"
@@ -149,7 +164,9 @@ def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
         if H is not None:
             rows = H.read(start, stop) if isinstance(H, PartsSource) else H[start:stop]
             save_part(folder / "embedding" / name, rows)
-    return written
+            certain = model._membership_of(rows).max(axis=1)
+            save_part(folder / "confidence" / name, certain)
+    return written if H is not None else written[:1]
 
 
 def plain(value: Any) -> Any:
@@ -169,3 +186,37 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     return getattr(value, "__name__", repr(value))
+
+
+def result_as_dict(folder: Path, names: Sequence[str]) -> dict[str, Any]:
+    """Return the results of a run for JSON: result.json where there is one, and the labels.
+
+    Keys beside those of result.json: ``folder``, ``files`` and, unless labels are in parts,
+    ``labels`` with the columns of labels.csv.
+    """
+    found: dict[str, Any] = {}
+    if "result.json" in names:
+        found |= json.loads((folder / "result.json").read_bytes())
+    found |= {"folder": valid(str(folder)), "files": list(names)}
+    if "labels.csv" in names:
+        with (folder / "labels.csv").open(newline="", encoding="utf-8") as file:
+            header, *rows = csv.reader(file)
+        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+        found["labels"] = {
+            name: list(cells) if name == "sample" else [_cell(cell) for cell in cells]
+            for name, cells in columns.items()
+        }
+    return found
+
+
+def _cell(cell: str) -> Any:
+    """Return a cell of labels.csv: a number, a text, or None where it is empty."""
+    try:
+        return json.loads(cell) if cell else None
+    except ValueError:
+        return cell
+
+
+def print_json(found: dict[str, Any]) -> None:
+    """Print results to standard output."""
+    print(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False), flush=True)

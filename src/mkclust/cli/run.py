@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Iterator
@@ -18,15 +19,23 @@ from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import MkclustWarning
-from ..inspection import ChoiceOfK, choose_k
+from ..inspection import ChoiceOfK, choose_k, confidence
 from ..progress import listening
 from ..report import pageable, write_report
 from . import app, startup
+from .after import (
+    Clinical,
+    found_annotations,
+    found_markers,
+    write_annotations,
+    write_markers,
+)
 from .answers import answers_as_dict, checked_answers, write_stability
+from .explanation import write_alternatives
 from .output_directory import OutputFolder, StagedModel, Written
-from .results import write_arrays, write_result
-from .summary import choice_table, clean, summary
-from .wording import in_options
+from .results import print_json, result_as_dict, write_arrays, write_result
+from .summary import choice_table, summary
+from .wording import clean, in_options
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,10 @@ class Job:
     checks: bool | None = None
     save: Path | None = None
     quiet: bool = False
+    markers: bool = True
+    clinical: Clinical | None = None
+    warnings: tuple[str, ...] = ()  # of reading
+    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,13 +104,15 @@ def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
         written = _written(job, data, found, watch, staged)
         if problem is not None:
             raise OSError(f"{problem}; the results are in {job.folder.path}")
-    _print(job, data, found, written, watch)
+    with printing(job.folder.path):
+        _print(job, data, found, written, watch)
+        if job.json:
+            print_json(result_as_dict(job.folder.path, written.names))
 
 
 def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
     model, choice = job.model, None
-    with warnings.catch_warnings(record=True) as caught, progress(job.quiet), shared_views():
-        warnings.simplefilter("always", MkclustWarning)
+    with heard() as caught, progress(job.quiet), shared_views():
         if job.tried is not None:
             with watch.stage("choose k"):
                 choice = choose_k(model, data, job.tried)
@@ -106,7 +121,10 @@ def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
             model.fit(data)
         with watch.stage("checks"):
             checked, skipped = checked_answers(model, data, job.checks, watch.seconds["fit"])
-    notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+            marked, why = found_markers(model, data, checked, job.markers)
+            compared, not_compared = found_annotations(job.clinical, model, data.index)
+            checked, skipped = [*checked, *marked, *compared], [*skipped, *why, *not_compared]
+    notes = [*job.warnings, *caught]
     notes += [note for note in getattr(model, "notes_", ()) if not any(note in n for n in notes)]
     if job.report and not pageable(model, data):
         skipped.append("report.html was not written: it needs the embedding in memory.")
@@ -125,7 +143,9 @@ def _written(
     } | answers_as_dict(found.answers)
 
     def write(folder: Path) -> list[Path]:
-        written = write_arrays(folder, model, data) + write_stability(folder, found.answers)
+        written = write_arrays(folder, model, data)
+        for part in (write_stability, write_alternatives, write_markers, write_annotations):
+            written += part(folder, found.answers)
         if job.report and pageable(model, data):
             written.append(folder / "report.html")
             write_report(
@@ -151,12 +171,14 @@ def _staged(model: MultiViewClusterer, path: Path | None) -> tuple[StagedModel |
 def _print(
     job: Job, data: MultiView | Rows, found: Outcome, written: Written, watch: Stopwatch
 ) -> None:
-    console = Console(highlight=False, quiet=job.quiet)
+    console = Console(highlight=False, quiet=job.quiet, stderr=job.json)
     for note in data.notes:
         console.print(f"[dim]{clean(note)}[/]")
     if found.choice is not None:
         console.print(choice_table(found.choice, job.model))
     console.print(summary(job.model, data))
+    if job.model._has_membership and job.model.n_clusters > 1:
+        console.print(f"[bold]Confidence:[/] {confidence(job.model)}")
     for answer in found.checked:
         console.print(f"[bold]{answer.title}:[/] {clean(str(answer))}")
     for line in found.skipped:
@@ -170,10 +192,38 @@ def _print(
 
 
 @contextmanager
+def heard() -> Iterator[list[str]]:
+    """Collect the warnings of the package instead of printing them; complete after the block."""
+    found: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MkclustWarning)
+        yield found
+    found += [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+
+
+@contextmanager
+def printing(results: Path) -> Iterator[None]:
+    """Print once all is written: a reader that stops reading, such as `head`, is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):  # rich turns the one into the other
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python flushes once more at the end
+    except OSError as error:
+        reason = error.strerror or error
+        raise OSError(f"standard output: {reason}; the results are in {results}") from None
+
+
+@contextmanager
 def progress(quiet: bool) -> Iterator[None]:
     """Show the current step, on terminals only."""
     if quiet or not app.errors.is_terminal:
         yield
         return
-    with app.errors.status("starting") as status, listening(status.update):
-        yield
+    with app.errors.status("starting") as status:
+
+        def show(text: str) -> None:
+            status.update(clean(text))
+
+        with listening(show):
+            yield

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from rich import box
 from rich.console import Group
-from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -20,9 +19,12 @@ from ..data.views import MultiView
 from ..inspection import ChoiceOfK
 from ..metrics import evaluate
 from .results import describe
+from .short_names import short_names
+from .wording import clean
 
 BAR = 24  # characters of the longest bar
-NAME = 28  # characters of a view's name
+LINE, GAP = 80, 3  # characters of a line, and between two columns
+NAME = (12, 28)  # fewest and most characters of a view's name
 COLUMNS = {  # what the columns of the table of views mean
     "weight": "share of the view in the fused graph",
     "agreement": "with the other views, 0 = chance, 1 = equal",
@@ -68,15 +70,6 @@ def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
     return Group(*parts)
 
 
-def clean(text: str) -> str:
-    """Return text for the console: markup escaped, control characters replaced.
-
-    >>> clean("view[0]" + chr(27) + "[2J")
-    'view[0]?[2J'
-    """
-    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in text))
-
-
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun.
 
@@ -113,8 +106,11 @@ def _views_table(model: Any, views: MultiView | Rows) -> Table:
     known = _known(model)
     table = _table("view", "columns", *known)
     unrelated = {str(name) for name in getattr(model, "unrelated_views_", ())}
+    used = [max(len(title), *map(len, cells)) for title, cells in known.items()]
+    left = LINE - sum(used) - GAP * (len(used) + 1) - len("columns") - 2
+    short = short_names(views.names, min(max(left, NAME[0]), NAME[1]))
     for p, (name, width) in enumerate(zip(views.names, views.widths, strict=True)):
-        shown = clean(name if len(name) <= NAME else f"{name[: NAME - 1]}…")
+        shown = clean(short[p])
         shown = f"[red]{shown} (unrelated)[/]" if name in unrelated else shown
         table.add_row(shown, str(width), *(cells[p] for cells in known.values()))
     return table

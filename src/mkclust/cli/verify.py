@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -16,13 +14,13 @@ from ..chunked.rows import Rows
 from ..data.checksums import view_checksums
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
-from ..io._guards.limits import naming
-from ..io.manifest import MAX_BYTES, NAME, Manifest, require_complete_set
+from ..io.manifest import NAME, Manifest, require_complete_set
 from ..methods import load
 from .arguments import chosen_limits, read_views
+from .finished_run import read_labels, read_result
 from .options import AsKernels, Index, Limit, Paths, Transpose, ViewNames
 from .run import progress
-from .summary import clean
+from .wording import clean
 
 
 class Claim(NamedTuple):
@@ -74,9 +72,9 @@ def _claims(
     yield Claim("the files are those that the run wrote", "; ".join(problems))
     if problems:
         return
-    result = _result(folder)
+    result = read_result(folder)
     yield from _data_claims(result, data)
-    samples, labels = _labels(folder)
+    samples, labels = read_labels(folder)
     yield Claim("every sample has a label", _length_problem(labels, data))
     if data.index is not None and samples is not None:
         differ = samples != [str(name) for name in data.index]
@@ -123,32 +121,3 @@ def _model_claims(
     for check in found.checks:
         problem = "" if check.holds else f"error {check.error:.1e}, limit {check.limit:.0e}"
         yield Claim(check.claim, problem)
-
-
-def _result(folder: Path) -> dict[str, Any]:
-    path = folder / "result.json"
-    with naming(path):
-        try:
-            if path.stat().st_size > MAX_BYTES:
-                raise FileFormatError("too large for a result of mkclust")
-            found = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            raise FileFormatError(f"not a result of mkclust cluster: {error}") from None
-        if not isinstance(found, dict) or not isinstance(found.get("input"), dict):
-            raise FileFormatError("not a result of mkclust cluster")
-    return found
-
-
-def _labels(folder: Path) -> tuple[list[str] | None, np.ndarray]:
-    """Return names and labels of labels.csv, or labels of the parts."""
-    path = folder / "labels.csv"
-    with naming(path):
-        try:
-            if not path.is_file():
-                parts = sorted((folder / "labels").glob("part-*.npy"))
-                return None, np.concatenate([np.load(p, allow_pickle=False) for p in parts])
-            with path.open(newline="", encoding="utf-8") as file:
-                rows = list(csv.reader(file))[1:]
-            return [row[0] for row in rows], np.array([int(row[1]) for row in rows])
-        except (OSError, ValueError, IndexError) as error:
-            raise FileFormatError(f"no labels: {error}") from None

@@ -14,17 +14,18 @@ from .frames import is_frame, is_polars, text_columns
 
 
 def as_matrix(
-    view: Any, name: str, kernel: bool, alone: bool, index: Any
+    view: Any, name: str, kernel: bool, index: Any, columns: Sequence[Any] | None = None
 ) -> tuple[Any, np.ndarray | None]:
     """Return one view as a 2-D ndarray or csr array of its numeric dtype, and its absent rows.
 
-    Absent rows are NaN in all columns; all other values are finite. A single view has no absent
-    rows.
+    Absent rows are NaN in all columns. Other NaN cells of a dense feature table are kept; in a
+    sparse matrix or a kernel they are refused, and infinity is refused everywhere.
     """
     from sklearn.utils.validation import check_array  # imports pandas, which readers do not need
 
     _check_numeric_columns(view, name)
-    columns = list(view.columns) if is_frame(view) or is_polars(view) else None
+    if columns is None and (is_frame(view) or is_polars(view)):
+        columns = list(view.columns)
     samples = view.index if is_frame(view) else index
     try:
         matrix = check_array(
@@ -46,9 +47,9 @@ def as_matrix(
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return matrix, None
     absent = np.zeros(matrix.shape[0], dtype=bool)
-    if not (alone or sp.issparse(matrix)):
+    if not sp.issparse(matrix):
         absent = np.isnan(matrix).all(axis=1)
-    check_finite(matrix, name, samples, columns, absent, kernel)
+    _check_values(matrix, name, samples, columns, absent, kernel)
     return matrix, absent
 
 
@@ -62,31 +63,39 @@ def _check_numeric_columns(view: Any, name: str) -> None:
         )
 
 
-def check_finite(
+def _check_values(
     matrix: Any,
     name: str,
     samples: Any,
     columns: Sequence[Any] | None,
     absent: np.ndarray,
-    kernel: bool = False,
+    kernel: bool,
 ) -> None:
-    """Refuse NaN and infinity outside the absent rows, naming sample and column."""
+    """Refuse infinity, and NaN where it cannot be filled, naming sample and column."""
     if sp.issparse(matrix):
         coo = matrix.tocoo()
         bad = ~np.isfinite(coo.data)
-        at = np.column_stack([coo.coords[0][bad], coo.coords[1][bad]])
+        at, found = np.column_stack([coords[bad] for coords in coo.coords]), coo.data[bad]
     else:
-        bad = ~np.isfinite(matrix) & ~absent[:, None]
-        at = np.argwhere(bad & ~absent if kernel and len(absent) == matrix.shape[1] else bad)
+        bad = np.isinf(matrix)
+        if kernel:
+            outside = ~absent[:, None] & (~absent if len(absent) == matrix.shape[1] else True)
+            bad |= np.isnan(matrix) & outside
+        at, found = np.argwhere(bad), matrix[bad]
     if not len(at):
         return
     row, column = at[0]
     where = repr(columns[column]) if columns is not None else str(column)
     own = [] if samples is None else np.asarray(samples).ravel()[row : row + 1].tolist()
     whose = f" ({own[0]!r})" if own and own[0] != row else ""
-    values = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
+    count = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
+    kinds = ["NaN"] * bool(np.isnan(found).any()) + ["infinite (inf)"] * bool(np.isinf(found).any())
+    what = "a kernel" if kernel else "a sparse view"
+    note = f"; NaN cells of {what} are not filled" if "NaN" in kinds else ""
+    lacking = "its row and column" if kernel else "its row"
     raise InputError(
-        f"view {name!r} has {values} NaN or infinite (inf), the first at row {row}{whose}, "
-        f"column {where}: fill them in or drop the column; a sample may lack one of "
-        "several views only as a whole, its row all NaN"
-    )
+        f"view {name!r} has {count} {' or '.join(kinds)}, the first at row {row}{whose}, column "
+        f"{where}: correct them or drop the column{note}"
+        + (f"; a sample may lack one of several views only as a whole, {lacking} all NaN"
+           if "NaN" in kinds and not sp.issparse(matrix) else "")
+    )  # fmt: skip

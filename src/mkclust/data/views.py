@@ -11,7 +11,9 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
 from .frames import column_names, is_frame, is_polars
+from .keys import keyed
 from .matrices import as_matrix
+from .values import encodable, plain_values
 
 
 class MultiView:
@@ -43,7 +45,9 @@ class MultiView:
     samples of only some frames are kept (docs/missing.md), those of the first frame first. A row
     of NaN only, or a row and column of a kernel, marks a sample that the view lacks. Samples
     absent from sparse views are given by `present`. Every sample must be in some view. The
-    attribute `present` is None where no sample is missing.
+    attribute `present` is None where no sample is missing. Other NaN cells of a table are kept:
+    the attribute `gaps` says which views have some. An estimator fills them as its parameter
+    `missing` says, or refuses them.
 
     Indexing selects rows of every view (for kernels, rows and columns), so that scikit-learn's
     model selection can split the samples. Iteration is refused, since it would split the views.
@@ -82,13 +86,20 @@ class MultiView:
         self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
         if len(self.names) != len(items):
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
+        items = [plain_values(item, name) for item, name in zip(items, self.names, strict=True)]
         if kernels:
             items = [columns_as_rows(item) if is_frame(item) else item for item in items]
+        elif index is None:
+            items, told = keyed(items, self.names)
+            notes = (*notes, *told)
+        columns = [None] * len(items) if feature_names is None else list(feature_names)
+        if len(columns) != len(items):
+            raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
         order = align(items, self.names)
         self.kernels: bool = bool(kernels)
         found_in = [
-            as_matrix(view, name, self.kernels, len(items) == 1 and present is None, index)
-            for view, name in zip(items, self.names, strict=True)
+            as_matrix(view, name, self.kernels, index, own)
+            for view, name, own in zip(items, self.names, columns, strict=True)
         ]
         if self.kernels:
             _check_square([matrix for matrix, _ in found_in], self.names)
@@ -104,7 +115,7 @@ class MultiView:
             index if index is not None else order.index, self, "index"
         )
         self.labels: np.ndarray | None = _column(following(labels, self.index), self, "labels")
-        self.notes: tuple[str, ...] = (*notes, *order.notes)
+        self.notes: tuple[str, ...] = tuple(map(encodable, (*notes, *order.notes)))
         seen = presence([absent for _, absent in found_in], order.rows, len(self))
         self.present: np.ndarray | None = _checked_presence(self, seen, present)
         if present is not None and self.present is not None:
@@ -112,6 +123,10 @@ class MultiView:
                 blanked(view, ~held, self.kernels)
                 for view, held in zip(self.views, self.present.T, strict=True)
             )
+        self.gaps: tuple[bool, ...] = tuple(
+            absent is not None and not self.kernels and self._has_gaps(p)
+            for p, (_, absent) in enumerate(found_in)
+        )
 
     @property
     def n_views(self) -> int:
@@ -191,6 +206,10 @@ class MultiView:
         rows = np.flatnonzero(self.present[:, position])
         return view[rows][:, rows] if self.kernels else view[rows]
 
+    def _has_gaps(self, position: int) -> bool:
+        own = self.own_rows(position)
+        return not sp.issparse(own) and bool(np.isnan(own).any())
+
     def select(self, names: Sequence[str]) -> MultiView:
         """Return the same samples with only the named views, in the given order.
 
@@ -239,7 +258,8 @@ def split_columns(table: Any, columns: Any) -> MultiView:
         except (IndexError, KeyError) as error:
             raise InputError(f"columns of view {name!r} are not in the table: {error}") from None
 
-    return MultiView({str(name): part(name, chosen) for name, chosen in columns.items()})
+    parts = {str(name): part(name, chosen) for name, chosen in columns.items()}
+    return MultiView(parts, index=table.index.to_numpy() if frame else None)
 
 
 def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
@@ -274,7 +294,7 @@ def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
 
 
 def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
-    checked = tuple(str(name) for name in names)
+    checked = tuple(encodable(str(name)) for name in names)
     twice = sorted({name for name in checked if checked.count(name) > 1})
     if not checked:
         raise InputError("no views given: at least one is needed")
@@ -328,8 +348,6 @@ def _feature_names(
         return (None,) * views.n_views
     if given is None:
         return tuple(column_names(item) for item in items)
-    if len(given) != views.n_views:
-        raise InputError(f"{views.n_views} views but feature_names for {len(given)}")
     for name, width, own in zip(views.names, views.widths, given, strict=True):
         if own is not None and len(own) != width:
             raise InputError(f"view {name!r} has {width} columns but {len(own)} feature_names")
@@ -341,6 +359,9 @@ def _feature_names(
 def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:
     if values is None:
         return None
+    if np.ma.is_masked(values):
+        count = np.count_nonzero(np.ma.getmaskarray(values))
+        raise InputError(f"{what} has {count} masked entries: fill them in")
     column = np.asarray(values)
     if column.shape != (len(views),):
         raise InputError(

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ..agreement.chance import unrelated_in
 from ..agreement.spectra import view_spectra
 from ..agreement.subspaces import KernelSubspaces, Subspaces
 from ..base import KernelClusterer
 from ..chunked.distributed import engine_for
+from ..chunked.row_run import ChunkedEmbedding, run_seed
 from ..chunked.rows import Rows
-from ..chunked.run import ChunkedEmbedding, LargeRun
+from ..chunked.run import LargeRun
 from ..data.missing import require_complete
 from ..data.views import MultiView
 from ..exceptions import DegenerateWarning, InputError, warn
@@ -75,7 +74,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         Folder in which a long run keeps its finished passes, so that it can be resumed.
     dask : str or dask.distributed.Client, optional
         Address of a scheduler, or its client; its workers make the passes.
-    kernel, kernel_params, center, normalize, indefinite, columns, n_init, random_state
+    kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
 
     Attributes
@@ -83,6 +82,9 @@ class MKCDNM(OutOfSample, KernelClusterer):
     labels_ : (n,) int array
     embedding_ : (n, k) array, H*
     cluster_centers_ : (k, k) array, centers of the unit rows of H*
+    inertia_ : float, sum of squared distances of the unit rows to their centers
+    membership_ : (n, k) array, probability of every cluster for every sample (docs/confidence.md)
+    confidence_ : (n,) array, probability of each sample's own cluster
     singular_values_ : (k,) array, of all kept eigenvectors side by side
     dimensions_ : (m,) int array, d
     objective_, lower_bound_ : int, the sum of d and a proven lower bound
@@ -96,7 +98,8 @@ class MKCDNM(OutOfSample, KernelClusterer):
     support_ : (n,) int array, in how many views each sample is; None where nothing is missing
     approximation_ : str or None, how kernels were approximated
     notes_ : tuple of str, what else was decided: approximation, relaxed constraints
-    n_iter_, view_names_in_, n_features_in_
+    gap_shares_ : (m,) array, share of NaN cells in every view; absent for ``missing=None``
+    n_iter_, sample_names_in_, view_names_in_, view_feature_names_in_, n_features_in_
 
     Time is that of m products of n x f_p, m partial eigenproblems of n x n and one product of
     n (sum D)^2; memory is one n x n kernel and the eigenvectors, n x (sum D).
@@ -143,13 +146,14 @@ class MKCDNM(OutOfSample, KernelClusterer):
         normalize: bool = True,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
         super().__init__(
             n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, n_init=n_init,
-            random_state=random_state,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            n_init=n_init, random_state=random_state,
         )  # fmt: skip
         self.solver = solver
         self.threshold = threshold
@@ -234,7 +238,8 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.unrelated_views_ = [subspaces.names[p] for p in sorted(unrelated)]
 
     def _keep(self, clusters: Clusters, embedding: Any) -> None:
-        self.labels_, self.cluster_centers_ = clusters.labels, clusters.centers
+        self.labels_, self.inertia_ = clusters.labels, clusters.inertia
+        self.cluster_centers_ = clusters.centers
         if embedding is not None:
             self.embedding_ = embedding
 
@@ -270,15 +275,9 @@ class MKCDNM(OutOfSample, KernelClusterer):
         recipe = self._recipe(rows)
         return Approximation.checked(
             recipe.for_views(rows.names), method, self.n_components, k, params=recipe.params,
-            center=self.center, normalize=self.normalize, seed=self._seed(),
+            center=self.center, normalize=self.normalize,
+            seed=run_seed(self.random_state, self.work),
         )  # fmt: skip
-
-    def _seed(self) -> int:
-        if self.random_state is None and self.work is not None:
-            raise InputError("a run that can be resumed needs a seed: give random_state")
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
 
     def _checked_approximation(self, views: MultiView | Rows) -> str | None:
         asked = None if self.approximation in (None, "none") else self.approximation

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.chance import unrelated_in
@@ -13,21 +15,26 @@ from ..agreement.spectra import view_spectra
 from ..agreement.subspaces import GraphSubspaces
 from ..agreement.weights import ViewWeights, view_weights
 from ..base import INDEFINITE, MultiViewClusterer, Partitions
-from ..data.memory import physical_memory, size_of
+from ..chunked.anchor_run import AnchorRun
+from ..chunked.distributed import engine_for
+from ..chunked.row_run import run_seed
+from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..graphs.affinity import default_n_neighbors
 from ..linalg.checks import Verification
 from ..linalg.kmeans import kmeans_labels
+from ..linalg.membership import DIFFUSION
+from ..linalg.spectrum import with_fixed_signs
+from ..out_of_sample.anchors import AnchorExtension
 from ..out_of_sample.neighbors import NeighborExtension, extension_view
 from ..out_of_sample.predictor import OutOfSample
-from .diffusion_map import diffusion_map, n_components_for
+from .anchor_fusion import anchor_links, n_anchors, sample_size, sampled_fusion, trial_matrix
+from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
 from .fusion import JOINT, fuse, in_all_used, joint_weights
+from .search import check_memory, neighbor_search
 from .verify import verify_fit
 from .view_graphs import ViewGraphs
-
-EDGES = 200  # per sample and view, in an affinity graph and what it is made from
-COPIES = 6  # of the views: their metrics, and all of them together
 
 
 class GraphFusion(OutOfSample, MultiViewClusterer):
@@ -47,16 +54,27 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Number of clusters, k.
     n_neighbors : int, optional
         Neighbors per sample; by default half the size of an average cluster, between 5 and 10.
+        With anchors, half of them is the number of links per row and metric.
+    neighbors : {"auto", "exact", "anchors"}
+        How neighbors are found: exactly, or through links to anchors (docs/scale.md).
+        ``"auto"`` is exact up to 20 000 samples and for kernels, else anchors.
+    work : path, optional
+        Folder in which a long run with anchors keeps its finished passes, so that it can be
+        resumed.
+    dask : str or dask.distributed.Client, optional
+        Address of a scheduler, or its client; its workers make the passes of a run with anchors.
     precomputed : bool
         Whether the views are n x n kernel matrices.
     indefinite : {"raise", "shift", "ignore"}
         What to do with a given kernel that has negative eigenvalues.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
+    missing : {None, "median", "knn"} or callable
+        What to do with NaN cells: refuse them, or fill them (see MultiViewClusterer).
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
-        Seed of k-means.
+        Seed of k-means, and of the sample that anchors are made from.
 
     Attributes
     ----------
@@ -67,6 +85,12 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Leading eigenvalues of the fused graph, descending.
     cluster_centers_ : (k, D) array
         Centers of the embedding's rows, scaled to length one.
+    inertia_ : float
+        Sum of the squared distances of those rows to their centers.
+    membership_ : (n, k) array
+        Probability of every cluster for every sample; rows sum to 1 (docs/confidence.md).
+    confidence_ : (n,) array
+        Probability of each sample's own cluster.
     weights_ : (m,) array
         Weights of the views; they sum to 1. Weights are not quality scores: redundant views
         share their weight, so several good but similar views may each weigh less than one
@@ -83,19 +107,25 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Neighbors used.
     metrics_ : tuple of tuple of str
         Names of the metrics of every view.
-    exact_neighbors_ : bool
-        False where neighbors were searched approximately (more than 20 000 samples).
+    neighbor_search_ : {"exact", "anchors"}
+        How neighbors were found.
+    n_anchors_ : int or None
+        Number of anchors per metric, at most; None where neighbors were exact.
     notes_ : tuple of str
-        What else was decided: missing samples, approximate neighbors, copies of samples, fewer
-        neighbors than asked for, no joint graph.
+        What else was decided: missing samples, anchors, copies of samples, fewer neighbors than
+        asked for, no joint graph.
     presence_ : (n, m) bool array or None
         Which samples each view holds; None where all hold all.
     support_ : (n,) int array or None
         In how many views each sample is; None where nothing is missing.
-    view_names_in_, n_features_in_
+    gap_shares_ : (m,) array
+        Share of NaN cells in every view; absent for ``missing=None``.
+    sample_names_in_, view_names_in_, view_feature_names_in_, n_features_in_
+        Names and number of what was fitted.
 
-    Up to 20 000 samples time is O(n^2 sum(f)) for the neighbors; memory is about 100 edges per
-    sample and view, never n x n unless kernels are given.
+    With exact neighbors time is O(n^2 sum(f)), and memory about 100 edges per sample and view,
+    never n x n unless kernels are given. With anchors both are O(n): two passes over the rows,
+    which may stay on disk.
 
     References
     ----------
@@ -115,32 +145,53 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     title = "Graph fusion"
     reference = "mkclust: fused affinity graphs, weighted by subspace agreement"
     takes_missing_rows = True
+    reads_chunks = True
 
     def __init__(
         self,
         n_clusters: int,
         *,
         n_neighbors: int | None = None,
+        neighbors: str = "auto",
+        work: str | Path | None = None,
+        dask: str | Any | None = None,
         precomputed: bool = False,
         indefinite: str = "raise",
         columns: Any = None,
+        missing: Any = None,
         n_init: int = 10,
         random_state: Any = None,
     ) -> None:
-        super().__init__(n_clusters, columns=columns, n_init=n_init, random_state=random_state)
+        super().__init__(
+            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
+        )
         self.n_neighbors = n_neighbors
+        self.neighbors = neighbors
+        self.work = work
+        self.dask = dask
         self.precomputed = precomputed
         self.indefinite = indefinite
 
-    def _fit(self, views: MultiView, k: int) -> None:
-        _check_memory(views)
+    def takes_chunks(self, rows: Rows) -> bool:
+        return neighbor_search(rows, self.neighbors) == "anchors"
+
+    def _fit(self, views: MultiView | Rows, k: int) -> None:
         self.n_neighbors_ = self._neighbors_among(len(views), k)
+        self.neighbor_search_ = neighbor_search(views, self.neighbors)
+        if self.neighbor_search_ == "anchors":
+            self._fit_anchors(views, k)
+        else:
+            self._fit_graphs(views.in_memory() if isinstance(views, Rows) else views, k)
+
+    def _fit_graphs(self, views: MultiView, k: int) -> None:
+        """Cluster from exact graphs."""
+        check_memory(views)
         size = n_components_for(len(views), k)
 
         graphs = self._graphs(views, self.n_neighbors_)  # S_p: several metrics, averaged
         subspaces = graphs.subspaces(min(2 * k, len(views)))
         overlap = subspaces.overlap(k)  # what the views share
-        chosen = view_weights(overlap, size - 1, graphs.redundancy())  # w_p
+        chosen = view_weights(overlap, size - 1, graphs.redundancy(), views.present)  # w_p
         fused = fuse(graphs, chosen.weights)  # S
         found = diffusion_map(fused, size)
 
@@ -150,17 +201,63 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self.unrelated_views_ = [views.names[p] for p in unrelated]
         self._spectra = view_spectra(subspaces, k)
         self._label(found.embedding, k)
+        self.n_anchors_ = None
         self._extension = self._extended(graphs)
+        self._note_unused(len(views))
+
+    def _fit_anchors(self, views: MultiView | Rows, k: int) -> None:
+        """Cluster from links to anchors, in passes over the rows."""
+        rows = views if isinstance(views, Rows) else Rows(views)
+        present = views.present if isinstance(views, MultiView) else None
+        seed, n = run_seed(self.random_state, self.work), len(rows)
+        settings = {"method": self.name, "n_neighbors": self.n_neighbors_}
+        with engine_for(self.dask) as engine:
+            run = AnchorRun(rows, seed, engine, self.work, settings, present)
+            sample = run.sample(sample_size(n, k, rows.row_bytes), isinstance(views, MultiView))
+            fusion = sampled_fusion(sample, k, self.n_neighbors_, seed)  # w_p
+            count = max(1, round(self.n_neighbors_ / 2))
+            links = anchor_links(sample, fusion, n_anchors(n, k), count, seed)  # Z, never S
+            size = n_components_for(n, k)
+            values, W = run.iterate(links, trial_matrix(links, sample, size))
+            values, W = values[:size], W[:, :size]
+            embedding = run.embed(links, with_fixed_signs(W) * diffusion_scales(values))
+            clusters = embedding.cluster(k, self.n_init)
+            kept: Any = embedding.array()
+        self.labels_, self.inertia_ = clusters.labels, clusters.inertia
+        self.cluster_centers_ = clusters.centers
+        if kept is not None:
+            self.embedding_ = kept
+        self.eigenvalues_, self.stage_seconds_ = values, run.seconds
+        self.unrelated_views_ = list(fusion.unrelated)
+        self._extension = AnchorExtension(rows.names, rows.widths, links, embedding.weights)
+        self._store(fusion.graphs, fusion.weights)
+        self.n_anchors_ = int(np.diff(links.starts).max())  # type: ignore[assignment]
+        self.notes_ = (
+            f"{n} samples: neighbors by links to {self.n_anchors_} anchors per metric, made from "
+            f"{len(sample)} samples; view weights from {len(fusion.graphs.views)} samples",
+            *getattr(self, "notes_", ()),
+        )
+
+    def _note_unused(self, n: int) -> None:
+        """Tell where parameters of the passes over rows had no effect."""
+        unused = [name for name in ("work", "dask") if getattr(self, name) is not None]
+        if unused:
+            many = "were" if len(unused) > 1 else "was"
+            self.notes_ = (
+                f"{' and '.join(unused)} {many} not used: the neighbors of {n} samples were "
+                'searched exactly (neighbors="anchors" works in passes over the rows)',
+                *self.notes_,
+            )
 
     def _store(self, graphs: ViewGraphs, chosen: ViewWeights) -> None:
         self.weights_, self.agreement_ = chosen.weights, chosen.agreement
         self.redundancy_, self.equal_weights_ = chosen.redundancy, chosen.equal
-        self.metrics_ = graphs.metric_names()
-        self.exact_neighbors_ = graphs.exact
-        n, notes = len(graphs.views), []
-        if not graphs.exact:
+        notes = []
+        if chosen.needed:
+            names = ", ".join(graphs.names[p] for p in chosen.needed)
             notes.append(
-                f"{n} samples: neighbors were searched approximately, among samples nearby"
+                f"{names}: no agreement with other views beyond chance, but used, because some "
+                "samples are in no other view that is used"
             )
         if self.n_neighbors is not None and self.n_neighbors > self.n_neighbors_:
             notes.append(
@@ -170,6 +267,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         if in_all_used(graphs, chosen.weights).sum() <= graphs.n_neighbors:
             notes.append("too few samples are in all views: the joint graph was left out")
         self.notes_ = (*self.notes_, *notes)
+        self.metrics_ = graphs.metric_names()
 
     def _extended(self, graphs: ViewGraphs) -> NeighborExtension:
         """Return what places new samples: the fitted rows and their embedding."""
@@ -192,12 +290,17 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
             metrics = f"{next(iter(used.values()))} in every view"
         else:
             metrics = "; ".join(f"{each} in {name}" for name, each in used.items())
-        search = "" if self.exact_neighbors_ else " (approximate search)"
         count = self.n_neighbors_
+        graphs = f"affinity graphs of {count} to {2 * count} exact neighbors"
+        if self.neighbor_search_ == "anchors":
+            graphs = (
+                f"anchor graphs: each sample is linked to {max(1, round(count / 2))} of up to "
+                f"{self.n_anchors_} anchors per metric"
+            )
         weights = ViewWeights(self.weights_, self.agreement_, self.redundancy_, self.equal_weights_)
         last = self.eigenvalues_[-1] / self.eigenvalues_[0]
         return (
-            f"affinity graphs of {count} to {2 * count} neighbors{search}; metrics: {metrics}",
+            f"{graphs}; metrics: {metrics}",
             *weights.describe(names),
             f"diffusion map of {len(self.eigenvalues_)} components, relative eigenvalues 1 to "
             f"{last:.2f}",
@@ -205,15 +308,19 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
     def subspaces(self, views: MultiView, size: int) -> GraphSubspaces:
         """Return the `size` leading eigenvectors of every view's affinity graph."""
-        count = self._neighbors_among(len(views), int(self.n_clusters))
-        return self._graphs(views, count).subspaces(min(size, len(views)))
+        return self.view_graphs(views).subspaces(min(size, len(views)))
+
+    def view_graphs(self, views: MultiView) -> ViewGraphs:
+        """Return the affinity graph (n, n) of every view, as `fit` builds it."""
+        return self._graphs(views, self._neighbors_among(len(views), int(self.n_clusters)))
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the fused graph (n, n) for k clusters."""
         graphs = self._graphs(views, self._neighbors_among(len(views), k))
         overlap = graphs.subspaces(min(2 * k, len(views))).overlap(k)
         size = n_components_for(len(views), k)
-        return fuse(graphs, view_weights(overlap, size - 1, graphs.redundancy()).weights)
+        chosen = view_weights(overlap, size - 1, graphs.redundancy(), views.present)
+        return fuse(graphs, chosen.weights)
 
     def partitions(
         self, views: MultiView, ks: Sequence[int], random_state: int, n_init: int
@@ -232,6 +339,11 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
     def verify(self, views: Any) -> Verification:
         """Check every claim of the fit with another eigensolver; `views` as fitted."""
+        if getattr(self, "neighbor_search_", "exact") == "anchors":
+            raise InputError(
+                "verify needs exact graphs, and this model was fitted with anchors: fit a sample "
+                'of the rows with neighbors="exact"'
+            )
         return verify_fit(self, views)
 
     def _graphs(self, views: MultiView, n_neighbors: int) -> ViewGraphs:
@@ -245,6 +357,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     def gives_kernels(self) -> bool:
         return bool(self.precomputed)
 
+    def _sharpness(self, k: int) -> float:
+        return DIFFUSION
+
     def _neighbors_among(self, n: int, k: int) -> int:
         asked = self.n_neighbors
         if asked is None:
@@ -252,15 +367,3 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         if not isinstance(asked, Integral) or isinstance(asked, bool) or asked < 1:
             raise InputError(f"n_neighbors must be a whole number from 1 on, got {asked!r}")
         return int(min(asked, n - 1))
-
-
-def _check_memory(views: MultiView) -> None:
-    """Refuse, before the work, data whose graphs would not fit in half the memory."""
-    needed = 16.0 * EDGES * len(views) * (views.n_views + 1)
-    needed += COPIES * sum(size_of(view) for view in views.views)
-    if needed > physical_memory() / 2:
-        raise InputError(
-            f"graph fusion of {len(views)} samples in {views.n_views} views needs about "
-            f"{needed / 2**30:.1f} GiB, more than half of this machine's memory; fit a sample of "
-            'the rows, or use method "mkc-dnm", which reads rows in chunks'
-        )

@@ -2,6 +2,8 @@ r"""The fused graph $S = 0.7\sum_p w_pS_p + 0.3\,S_{joint}$."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -20,9 +22,19 @@ def fuse(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
     weighted sum of those of the views. O(n^2 sum(f)) time for exact neighbors.
     """
     step("fusing the graphs of all views")
-    mean = sum(graph * weight for graph, weight in zip(graphs, weights, strict=True))
-    joint = joint_graph(graphs, joint_weights(graphs, weights))
-    return degree_normalized(sp.csr_array(mean * (1 - JOINT) + joint * JOINT))
+    mean = mean_graph(graphs, weights)
+    return blend(mean, joint_graph(graphs, joint_weights(graphs, weights)))
+
+
+def mean_graph(graphs: Sequence[sp.csr_array], weights: np.ndarray) -> sp.csr_array:
+    r"""Return $\sum_p w_pS_p$ (n, n)."""
+    total = sum(graph * weight for graph, weight in zip(graphs, weights, strict=True))
+    return sp.csr_array(total)
+
+
+def blend(mean: sp.csr_array, joint: sp.csr_array, share: float = JOINT) -> sp.csr_array:
+    """Return the graph with a given share of the joint graph, degree-normalized."""
+    return degree_normalized(sp.csr_array(mean * (1 - share) + joint * share))
 
 
 def joint_weights(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ def verify_fit(model: Any, views: Any) -> Verification:
     graphs = ViewGraphs(data, model.n_neighbors_, model.indefinite)
     overlap = graphs.subspaces(min(2 * k, n)).overlap(k)
     scales = diffusion_scales(model.eigenvalues_)
-    again = view_weights(overlap, len(scales) - 1, graphs.redundancy())
+    again = view_weights(overlap, len(scales) - 1, graphs.redundancy(), data.present)
     graph = fuse(graphs, model.weights_)
     H = model.embedding_ / scales
     values = leading_values(graph, len(scales) + 1)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ..agreement.cache import reused
 from ..agreement.redundancy import redundancy
 from ..agreement.subspaces import GraphSubspaces
+from ..data.gaps import require_no_gaps
 from ..data.views import MultiView
 from ..graphs.affinity import affinity_graph
 from ..graphs.metrics import Metric, view_metrics, with_gram
@@ -18,8 +19,10 @@ from ..graphs.neighbors import EXACT_UP_TO
 from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
 from ..kernels.given import make_semidefinite, rounding, symmetric
+from ..linalg.threads import in_parallel
 
 SPAN = 1e100  # given kernels are scaled into this range, so that squares can be summed
+SIDE_BY_SIDE = 4096  # samples up to which graphs of several views are built at once
 KEPT = 512 << 20  # bytes: the points of all metrics are kept up to this size, else made again
 
 
@@ -31,13 +34,15 @@ class ViewGraphs(Sequence[sp.csr_array]):
     """
 
     def __init__(self, views: MultiView, n_neighbors: int, indefinite: str = "raise") -> None:
+        require_no_gaps(views)
         self.views = views
         self.names = views.names
         self.n_neighbors = n_neighbors
         self.indefinite = indefinite
-        self.exact = views.kernels or len(views) <= EXACT_UP_TO
         self._metrics: dict[int, tuple[Metric, ...]] = {}
-        self._graphs = [reused(self._key(p), views, partial(self._built, p)) for p in self._all]
+        # In many samples one search uses all cores in BLAS by itself.
+        at_once = len(self.names) if len(views) <= SIDE_BY_SIDE else 1
+        self._graphs = in_parallel(self._graph, self._all, at_once)
 
     @property
     def _all(self) -> range:
@@ -47,6 +52,9 @@ class ViewGraphs(Sequence[sp.csr_array]):
         held = None if self.views.present is None else self.held(p).tobytes()
         kind = self.views.kernels, self.indefinite
         return "graph", id(self.views.views[p]), held, kind, self.n_neighbors
+
+    def _graph(self, p: int) -> CenteredGraph:
+        return reused(self._key(p), self.views, partial(self._built, p))
 
     def _built(self, p: int) -> CenteredGraph:
         parts = self.metrics(p)

@@ -1,8 +1,9 @@
-"""Neighbor graphs: metrics, exact and approximate neighbors, affinities.
+"""Neighbor graphs: metrics, exact neighbors, affinities, anchors.
 
 - `metrics`: the metrics of a view.
-- `neighbors`, `exact`, `approximate`: nearest neighbors, exact or by an inverted file index.
+- `neighbors`, `exact`: exact nearest neighbors.
 - `affinity`: kNN and self-tuning affinities.
+- `anchors`: links of every sample to a few anchors, in linear time.
 - `operator`: the normalized graph as a linear operator.
 - `hnsw`: sparse graphs of many rows by usearch, and their eigenvectors as features.
 """

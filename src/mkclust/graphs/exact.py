@@ -29,12 +29,13 @@ def nearest_neighbors(metric: Metric | SummedMetric, count: int) -> tuple[np.nda
     n, norms = metric.n_samples, metric.norms()
     if n > WHOLE:
         return neighbors_by_tiles(metric, count)
-    every = slice(0, n)
-    D2 = metric.products(every, every)
-    to_distances(D2, norms, norms)
-    np.fill_diagonal(D2, np.inf)
-    found = Nearest(n, count)
-    found.offer(every, every, D2)
+    K, found = metric.inner(), Nearest(n, count)
+    for top in range(0, n, STRIP):
+        rows = slice(top, min(n, top + STRIP))
+        D2 = K[rows].copy()
+        to_distances(D2, norms[rows], norms)
+        np.fill_diagonal(D2[:, rows], np.inf)
+        found.offer(rows, slice(0, n), D2)
     return found.in_order()
 
 

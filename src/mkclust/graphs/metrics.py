@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ..linalg.scaling import in_units, squared_norms, standardizing, unit_of, va
 
 COUNTS_UP_TO = 0.1  # share of nonzero entries below which a nonnegative view is counts
 SPARSE_UP_TO = 0.1  # share of nonzero entries above which dense products are quicker
+STRIP = 1 << 6  # rows at a time in sums of matrices, so that they stay in cache
 EUCLIDEAN, COSINE = "z-scored Euclidean", "cosine"
 HELLINGER, TF_IDF = "Hellinger", "tf-idf Hellinger"
 KERNEL_DISTANCE, KERNEL_ANGLE = "kernel distance", "kernel angle"
@@ -74,6 +76,11 @@ class Metric:
             right = left if same else right.toarray()
         return np.asarray(left @ right.T)
 
+    def inner(self) -> np.ndarray:
+        """Return all inner products (n, n), which the caller must not change."""
+        every = slice(0, self.n_samples)
+        return np.asarray(self.points) if self.gram else self.products(every, every)
+
     def distances(self, rows: np.ndarray) -> np.ndarray:
         """Return squared distances between some samples, each pair once: (b (b - 1) / 2,)."""
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
@@ -83,7 +90,11 @@ class Metric:
         return np.asarray(np.maximum(norms[one] + norms[two] - 2 * inner[one, two], 0.0))
 
     def spread(self) -> float:
-        """Return the mean squared distance over all n^2 pairs of samples: O(n f)."""
+        """Return the mean squared distance over all n^2 pairs of samples: O(n f), once."""
+        return self._spread
+
+    @cached_property
+    def _spread(self) -> float:
         n = self.n_samples
         total = self.points.sum() if self.gram else np.sum(self.points.sum(axis=0) ** 2)
         return float(max(2 * (self.norms().sum() / n - total / n**2), 0.0))
@@ -178,6 +189,11 @@ class SummedMetric:
         """Return the squared norm of every sample: (n,)."""
         return np.asarray(sum(part.norms() for part in self.parts))
 
+    def inner(self) -> np.ndarray:
+        """Return all inner products (n, n), which the caller must not change."""
+        every = slice(0, self.n_samples)
+        return self.parts[0].inner() if len(self.parts) == 1 else self.products(every, every)
+
     def products(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Return inner products of some samples with others, in C order."""
         total = self.parts[0].products(rows, columns)
@@ -213,12 +229,22 @@ def joint_metric(parts: Sequence[Metric], weights: Sequence[float] | np.ndarray)
     ]
     found = []
     if inner:
-        found.append(Metric(name, sum(K * scale for K, scale in inner), gram=True))
+        found.append(Metric(name, _weighted_sum(inner), gram=True))
     if dense:
         found.append(Metric(name, _concatenated(dense)))
     if sparse:
         found.append(Metric(name, sp.csr_array(sp.hstack(sparse))))
     return SummedMetric(name, tuple(found))
+
+
+def _weighted_sum(matrices: Sequence[tuple[np.ndarray, float]]) -> np.ndarray:
+    """Return the sum of matrices (n, n), each scaled, by rows that stay in cache."""
+    total = np.zeros_like(matrices[0][0])
+    for start in range(0, len(total), STRIP):
+        rows = slice(start, start + STRIP)
+        for K, scale in matrices:
+            total[rows] += K[rows] * scale
+    return total
 
 
 def _concatenated(tables: Sequence[tuple[Any, float]]) -> np.ndarray:

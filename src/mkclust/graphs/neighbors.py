@@ -1,4 +1,4 @@
-"""Nearest neighbors of every sample: exact up to 20 000 samples, approximate beyond."""
+"""Exact nearest neighbors of every sample."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .approximate import approximate_neighbors
 from .exact import nearest_neighbors
 from .metrics import Metric, SummedMetric
 
-EXACT_UP_TO = 20_000  # samples; beyond it neighbors are searched among samples nearby
+EXACT_UP_TO = 20_000  # samples; beyond it graph fusion uses anchors (graph_fusion/search.py)
 
 
 @dataclass(frozen=True)
@@ -25,17 +24,12 @@ class Neighborhood:
 
 
 def neighborhood(metric: Metric | SummedMetric, count: int) -> Neighborhood:
-    """Return the `count` nearest other samples of each sample: O(n^2 f) up to 20 000 samples.
+    """Return the `count` nearest other samples of each sample: O(n^2 f).
 
-    Beyond, `approximate_neighbors` searches among samples nearby, unless all inner products are
-    given. Under an angular metric, samples at a right angle or more and rows of zeros are no
-    neighbors. Memory is n x count and a few tiles.
+    Under an angular metric, samples at a right angle or more and rows of zeros are no neighbors.
+    Memory is n x count and a few tiles.
     """
-    n = metric.n_samples
-    if n <= EXACT_UP_TO or metric.gram:
-        places, squared = nearest_neighbors(metric, min(count, n - 1))
-    else:
-        places, squared = approximate_neighbors(metric, min(count, n - 1))
+    places, squared = nearest_neighbors(metric, min(count, metric.n_samples - 1))
     if metric.angular:
         empty = metric.norms() < 0.5
         squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf

@@ -181,16 +181,21 @@ class _Search:
         n, count = len(self._order), self._count
         near = self._candidates()
         places, squared = np.empty((n, count), dtype=np.int64), np.empty((n, count))
-        for start in range(0, n, TILE):
-            rows = slice(start, start + TILE)
-            places[rows], squared[rows] = _smallest(near[rows], count)
-        few = np.diff(near.indptr)[self._order] < count
-        del near
-        for some in np.array_split(np.flatnonzero(few), few.sum() // AT_ONCE + 1):
-            at = self._order[some]
-            places[at], squared[at] = self._among_all(some)
         back = np.argsort(self._order)
-        return places, self._distances.cleaned(back[:, None], back[places], squared)
+
+        def store(at: np.ndarray, found: Found) -> None:
+            places[at] = found[0]
+            squared[at] = self._distances.cleaned(back[at, None], back[found[0]], found[1])
+
+        for start in range(0, n, TILE):
+            rows = np.arange(start, min(n, start + TILE))
+            store(rows, _smallest(near[start : start + TILE], count))
+        few = np.flatnonzero(np.diff(near.indptr)[self._order] < count)
+        del near
+        for start in range(0, len(few), AT_ONCE):
+            some = few[start : start + AT_ONCE]
+            store(self._order[some], self._among_all(some))
+        return places, squared
 
     def _candidates(self) -> sp.csr_array:
         """Return the distances below the limit of their row: (n, n), columns ascending."""

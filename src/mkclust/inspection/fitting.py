@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import MultiViewClusterer, in_fitted_order
+from ..base import MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning, warn
 from ..graphs.neighbors import EXACT_UP_TO
 from ..linalg.threads import in_parallel
+from ..preprocessing.intake import in_fitted_order
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -1,8 +1,9 @@
 """Read views from files, store models, and write files completely or not at all.
 
-One module per format describes a file and loads it: `mat` (`mat5`, `mat73`), `npz`, `h5mu`,
-`delimited`, `parquet`. Common code then assigns roles from names and shapes alone: `choose` and
-`plan` for files with many variables, `tables` for one table per view. `archive` stores models,
+One module per format (`formats` lists them) describes a file and loads it: `mat` (`mat5`,
+`mat73`), `npz`, `h5mu`, `delimited` and `excel` (both by `text_table`), `parquet`. Common code then
+assigns roles from names and shapes alone: `choose` and `plan` for files with many variables,
+`columns` and `tables` for one table per view. `archive` stores models,
 `atomic` writes files, `manifest` lists the results of a run, and `_guards` protects the readers
 against hostile files. Names are imported on first use, so that the command line starts quickly.
 """

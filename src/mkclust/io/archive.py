@@ -309,6 +309,12 @@ class Unpacker:
 
 def _refusal(value: Any, where: str) -> str:
     kind = getattr(value, "__name__", type(value).__name__)
+    if callable(value) and where == "parameter missing":
+        return (
+            f"{where} is the function {kind}, which cannot be saved without pickle: fill the "
+            'tables with it before the fit, use missing="median" or "knn", or keep the model with '
+            "joblib"
+        )
     if callable(value):
         return (
             f"{where} is the function {kind}, which cannot be saved without pickle: fit on kernels "

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ..data.keys import plain
 from ..exceptions import FileFormatError, InputError
 from .variables import (
     KERNEL_NAMES,
@@ -17,7 +18,6 @@ from .variables import (
     is_kernel_name,
     is_label_name,
     listed,
-    plain,
     rank,
 )
 
@@ -33,6 +33,9 @@ class Request:
     index: Name = None
     transpose: bool | None = None
     kernels: bool | None = None
+    drop_columns: tuple[str, ...] = ()
+    sep: str | None = None
+    decimal: str | None = None
 
 
 def named(variables: Sequence[Variable], name: str, what: str) -> Variable:

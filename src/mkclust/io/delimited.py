@@ -1,105 +1,98 @@
-"""Read text tables (.csv, .tsv): detect delimiter and header, report errors by line number."""
+"""Read text tables (.csv, .tsv, gzipped too): detect the delimiter, report errors by line."""
 
 from __future__ import annotations
 
 import csv
-import math
-from array import array
+import gzip
+import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain, islice
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
-
-import numpy as np
+from typing import IO, TextIO
 
 from ..exceptions import FileFormatError
-from ._guards.limits import Limits, check_texts, parsing
-from .assemble import as_labels
+from ._guards.limits import Limits, parsing
 from .choose import Request
-from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
-from .variables import Variable, is_index_name, is_label_name
+from .formats import view_name
+from .tables import Classes, Table, with_key
+from .text_table import MISSING, Cells, _number, classes_of, table_of, text_table
+from .variables import Variable
 
-MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 DELIMITERS = "\t;,"  # in this order: commas also occur as decimal points and inside names
 LINE, CELL = 1 << 20, 64  # longest line, and longest average cell, in characters
-ASIDE = 64  # bytes to store one cell of text
+HEAD = 1 << 16  # characters by which the delimiter is found
 ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
 
 
-@dataclass
-class _Text:
-    """A table being read: column names, and rows with their line numbers."""
-
-    columns: tuple[str, ...]
-    has_header: bool
-    rows: Iterator[tuple[int, list[str]]]
-    first: list[str]
-
-
-def describe(path: Path, limits: Limits, classes: bool) -> Variable:
+def describe(path: Path, request: Request, limits: Limits, classes: bool) -> Variable:
     """Return the shape of the table by counting its lines."""
-    with parsing("table", ADVICE), _open(path, limits) as file:
-        text = _text(file, limits, classes)
+    with parsing("table", ADVICE), _cells(path, request, limits, classes) as rows:
+        text = text_table(rows, limits, replace(request, decimal="."), classes)
         shape = sum(1 for _ in text.rows), len(text.columns)
-    return Variable(path.stem, "table", shape, "text", path.stat().st_size)
+    return Variable(view_name(path), "table", shape, "text", path.stat().st_size)
 
 
 def read_table(path: Path, request: Request, limits: Limits) -> Table:
     """Read a view: numbers, with sample names and classes as separate columns."""
-    with parsing("table", ADVICE), _open(path, limits) as file:
-        text = _text(file, limits, classes=False)
-        special = special_columns(text.columns, text.has_header, _is_text(text.first[0]), request)
-        kept = [p for p in range(len(text.columns)) if p not in special]
-        if not kept:
-            raise FileFormatError("it has no columns of numbers")
-        numbers, aside = _body(text, kept, [p for p in special if p is not None], limits)
-    values = np.frombuffer(numbers).reshape(-1, len(kept))
-    index, labels = (None if p is None else aside[p] for p in special)
-    found = None if labels is None or request.labels is False else as_labels(_typed(labels))
-    table = view_table(path, values, text.columns, special, index, found)
-    return table if text.has_header else replace(table, columns=None)
+
+    def read(tried: int) -> Table:
+        with parsing("table", ADVICE), _cells(path, request, limits, False) as rows:
+            text = text_table(rows, limits, request)
+            return table_of(path, text, request, limits, tried)
+
+    return with_key(read)
 
 
 def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
     """Read a file of labels: one column, or two with the sample names."""
-    with parsing("table", ADVICE), _open(path, limits) as file:
-        text = _text(file, limits, classes=True)
-        names, labels = class_columns(
-            text.columns, text.has_header, _is_text(text.first[0]), request.index
-        )
-        _, aside = _body(text, [], list(range(len(text.columns))), limits)
-    if names is not None:
-        check_unique(aside[names], text.columns[names])
-    index = None if names is None else tuple(aside[names])
-    return Classes(path, as_labels(_typed(aside[labels])), index)
+    with parsing("table", ADVICE), _cells(path, request, limits, True) as rows:
+        text = text_table(rows, limits, request, classes=True)
+        return classes_of(path, text, request, limits)
 
 
-def _open(path: Path, limits: Limits) -> TextIO:
+@contextmanager
+def _cells(path: Path, request: Request, limits: Limits, classes: bool) -> Iterator[Cells]:
+    """Open a table and yield its rows."""
+    delimiter = request.sep
+    if delimiter is None:
+        with _open(path, limits) as file:
+            lines = file.read(HEAD).splitlines()[:20]
+        delimiter = _delimiter(lines, request.decimal, classes)
+    with _open(path, limits) as file:
+        yield _rows(file, delimiter, limits)
+
+
+@contextmanager
+def _open(path: Path, limits: Limits) -> Iterator[TextIO]:
     limits.allow("bytes", path.stat().st_size, "it")
-    return path.open(newline="", encoding="utf-8-sig")
+    with path.open("rb") as file:
+        packed = path.suffix.lower() == ".gz"
+        raw: IO[bytes] = io.BufferedReader(_Unpacked(file, limits)) if packed else file
+        with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+            yield text
 
 
-def _text(file: TextIO, limits: Limits, classes: bool) -> _Text:
-    delimiter = _delimiter(file.read(1 << 16).splitlines()[:20])
-    file.seek(0)
-    rows = _rows(file, delimiter, limits)
-    start = list(islice(rows, 2))
-    if not start:
-        raise FileFormatError("it has no rows")
-    first = start[0][1]
-    limits.allow("columns", len(first), "its first line")
-    second = start[1][1] if len(start) > 1 else []
-    has_header = _is_class_header(first, second) if classes else _is_header(first, second)
-    if has_header and not second:
-        raise FileFormatError("it has a header but no rows")
-    names = [cell.strip() for cell in first]
-    columns = names if has_header else [str(p + 1) for p in range(len(first))]
-    body = start[1:] if has_header else start
-    return _Text(tuple(columns), has_header, chain(body, rows), second if has_header else first)
+class _Unpacked(io.RawIOBase):
+    """The contents of a gzipped file, refused where they exceed the limit."""
+
+    def __init__(self, file: IO[bytes], limits: Limits) -> None:
+        self._file = gzip.GzipFile(fileobj=file)
+        self._limits = limits
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        block = self._file.read(len(buffer))
+        self._count += len(block)
+        self._limits.allow("bytes", self._count, "its unpacked text")
+        buffer[: len(block)] = block
+        return len(block)
 
 
-def _rows(file: TextIO, delimiter: str, limits: Limits) -> Iterator[tuple[int, list[str]]]:
+def _rows(file: TextIO, delimiter: str, limits: Limits) -> Cells:
     """Yield rows with the number of their last line.
 
     The number of cells is checked before a line is split.
@@ -116,102 +109,44 @@ def _rows(file: TextIO, delimiter: str, limits: Limits) -> Iterator[tuple[int, l
                 raise FileFormatError(f"a line of it is longer than {longest:,} characters")
             yield line
 
-    reader = csv.reader(lines(), delimiter=delimiter)
+    reader = csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter == " ")
     for row in reader:
         cells = 1
         if row:
             yield reader.line_num, row
 
 
-def _delimiter(lines: Sequence[str]) -> str:
+def _delimiter(lines: Sequence[str], decimal: str | None = None, classes: bool = False) -> str:
     """Return the first delimiter that gives all lines equal widths, else the one of most cells.
+
+    A header may have one cell fewer. Spaces delimit numbers if nothing else does.
 
     >>> _delimiter(["1,5;2,5", "1,0;3,5"])
     ';'
+    >>> _delimiter(['"a" "b"', '"r1" 1 2.5'])
+    ' '
     """
-    widths = {
-        delimiter: [len(row) for row in csv.reader(lines, delimiter=delimiter) if row] or [0]
-        for delimiter in DELIMITERS
-    }
-    for delimiter in DELIMITERS:
+    allowed = [delimiter for delimiter in DELIMITERS if delimiter != decimal]
+    split = {delimiter: _split(lines, delimiter) for delimiter in [*allowed, " "]}
+    widths = {delimiter: [len(row) for row in rows] or [0] for delimiter, rows in split.items()}
+    for delimiter in allowed:
         if len(set(widths[delimiter])) == 1 and widths[delimiter][0] > 1:
             return delimiter
-    return max(reversed(DELIMITERS), key=lambda delimiter: widths[delimiter][0])
-
-
-def _is_header(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether the first line holds names.
-
-    It does if it has text above a number, no numbers at all, or the column numbers 0, 1, ...
-    """
-    names = [cell.strip() for cell in first]
-    counts = [str(p) for p in range(len(names))]  # pandas writes these for unnamed columns
-    return (
-        any(_is_text(a) and not _is_text(b) for a, b in zip(first, second, strict=False))
-        or (any(map(_is_text, names)) and all(_is_text(name) or not name for name in names))
-        or (len(names) > 1 and bool(names[0]) and is_index_name(names[0]))
-        or (len(names) > 2 and names == counts)
-        or (len(names) > 1 and names == ["", *counts[:-1]])
+    best = max(reversed(allowed), key=lambda delimiter: widths[delimiter][0])
+    if max(widths[best]) > 1 or classes or max(widths[" "]) < 2:
+        return best
+    body = split[" "][1:]
+    numeric = all(
+        _number(cell, decimal or ".") == _number(cell, decimal or ".")
+        or cell.strip().lower() in MISSING
+        for row in body
+        for cell in row[1:]
     )
+    return " " if body and numeric and len({*widths[" "][1:]}) == 1 else best
 
 
-def _is_class_header(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether the first line of a label file holds names; labels may be text themselves."""
-    over = any(_is_text(a) and not _is_text(b) for a, b in zip(first, second, strict=False))
-    return over or is_label_name(first[-1]) or (len(first) > 1 and is_index_name(first[0]))
-
-
-def _is_text(cell: str) -> bool:
-    return math.isnan(_number(cell)) and cell.strip().lower() not in MISSING
-
-
-def _number(cell: str) -> float:
-    try:
-        return float(cell) if "_" not in cell else math.nan
-    except ValueError:
-        return math.nan
-
-
-def _body(
-    text: _Text, kept: Sequence[int], aside: Sequence[int], limits: Limits
-) -> tuple[array[float], dict[int, list[str]]]:
-    """Return all numbers row by row, and the texts of the columns in `aside`."""
-    numbers = array("d")
-    apart: dict[int, list[str]] = {position: [] for position in aside}
-    width = len(text.columns)
-    for count, (line, row) in enumerate(text.rows, start=1):
-        if len(row) != width:
-            raise FileFormatError(f"line {line} has {len(row)} cells, but the first line {width}")
-        for position, cells in apart.items():
-            cells.append(row[position].strip())
-        cells = [row[position] for position in kept]
-        try:
-            values = list(map(float, cells))
-        except ValueError:
-            values = _with_missing(cells, kept, text, line)
-        if "_" in "".join(cells):  # Python parses 1_000 as a number; other programs do not
-            values = _with_missing(cells, kept, text, line)
-        numbers.extend(values)
-        limits.allow("bytes", 8 * len(numbers) + ASIDE * len(apart) * count, "it")
-    for column in apart.values():
-        check_texts(column, limits)
-    return numbers, apart
-
-
-def _with_missing(cells: Sequence[str], kept: Sequence[int], text: _Text, line: int) -> list[float]:
-    """Return a row with empty cells as NaN; report other texts with column and line."""
-    for position, cell in zip(kept, cells, strict=True):
-        if _is_text(cell):
-            raise FileFormatError(
-                f"column {text.columns[position]!r} is not numeric: {cell[:40]!r} in line {line}; "
-                "drop or encode it, or name it with labels=... or index=... if it holds those"
-            )
-    return [_number(cell) for cell in cells]
-
-
-def _typed(cells: Sequence[str]) -> np.ndarray:
-    """Convert cells to numbers if all are numbers, else to text."""
-    if "" in cells:
-        raise FileFormatError(f"the label in row {cells.index('')} is missing")
-    values = np.array([_number(cell) for cell in cells])
-    return np.array(cells) if np.isnan(values).any() else values
+def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ")
+    if delimiter == " ":
+        return [list(filter(None, row)) for row in rows if any(row)]
+    return [row for row in rows if row]

@@ -19,11 +19,13 @@ from .atomic import write_text_atomic
 
 NAME = "mkclust.json"
 FORMAT = "mkclust results"
-PARTS = ("labels", "embedding")  # folders of parts, for data that come in parts
+PARTS = ("labels", "embedding", "confidence")  # folders of parts, for data that come in parts
 RESULTS = (
-    "labels.csv", "embedding.npz", "graph.npz", "stability.csv", "result.json", "report.html",
+    "labels.csv", "embedding.npz", "graph.npz", "stability.csv", "alternatives.csv",
+    "markers.csv", "annotations.csv",
+    "result.json", "report.html",
 )  # fmt: skip
-PART_NAME = re.compile(r"(labels|embedding)/part-\d{1,9}\.(npy|sha256)")
+PART_NAME = re.compile(r"(labels|embedding|confidence)/part-\d{1,9}\.(npy|sha256)")
 MAX_BYTES = 64 << 20  # of a manifest
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,28 +14,33 @@ from ._guards.limits import Limits, check_texts, parsing
 from ._guards.parquet_pages import check_pages
 from .assemble import as_labels
 from .choose import Name, Request
-from .tables import Classes, Table, check_unique, class_columns, special_columns, view_table
+from .columns import check_unique, class_columns, not_numeric, special_columns
+from .formats import view_name
+from .tables import Classes, Table, view_table, with_key
 from .variables import Variable
 
 ADVICE = "write it again, with one column per feature"
 
 
-def describe(path: Path, limits: Limits, classes: bool) -> Variable:
+def describe(path: Path, request: Request, limits: Limits, classes: bool) -> Variable:
     """Return the shape of the table from its footer."""
     with _opened(path, limits) as file:
         shape = file.metadata.num_rows, len(file.schema_arrow.names)
-    return Variable(path.stem, "table", shape, "columns", path.stat().st_size)
+    return Variable(view_name(path), "table", shape, "columns", path.stat().st_size)
 
 
 def read_table(path: Path, request: Request, limits: Limits) -> Table:
     """Read a view: numbers, with sample names and classes as separate columns."""
+    return with_key(lambda tried: _table(path, request, limits, tried))
+
+
+def _table(path: Path, request: Request, limits: Limits, tried: int) -> Table:
     with _opened(path, limits) as file:
         columns = file.schema_arrow.names
         header, text, index = _hints(file, request.index)
-        special = special_columns(columns, header, text, replace(request, index=index))
-        kept = [p for p in range(len(columns)) if p not in special]
-        for position in kept:
-            _check_numeric(columns[position], file.schema_arrow.types[position])
+        special = special_columns(columns, header, text, replace(request, index=index), tried)
+        kept = [p for p in range(len(columns)) if p not in special.apart]
+        _check_numeric([(columns[p], file.schema_arrow.types[p]) for p in kept])
         if not kept or not file.metadata.num_rows:
             raise FileFormatError("it has no numbers")
         with parsing("Parquet file", ADVICE):
@@ -42,7 +48,7 @@ def read_table(path: Path, request: Request, limits: Limits) -> Table:
             values = np.empty((table.num_rows, len(kept)))
             for place, position in enumerate(kept):
                 values[:, place] = table.column(position).cast("float64").to_numpy()
-            names, labels = (None if p is None else _listed(table.column(p)) for p in special)
+            names, labels = (None if p is None else _listed(table.column(p)) for p in special[:2])
     samples = None if names is None else [str(name) for name in names]
     check_texts(samples or (), limits)
     if labels is None or request.labels is False:
@@ -92,7 +98,7 @@ def _check_plain(schema: Any) -> None:
 
     for name, kind in zip(schema.names, schema.types, strict=True):
         if kinds.is_nested(kind):
-            raise FileFormatError(f"column {name!r} is not numeric but {kind}; drop it")
+            raise FileFormatError(f"column {name!r} is not numeric but {kind}; write it without")
 
 
 def _is_text(kind: Any) -> bool:
@@ -131,20 +137,22 @@ def _hints(file: Any, index: Name) -> tuple[bool, bool, Name]:
     return True, text, own[0] if index is None and len(own) == 1 else index
 
 
-def _check_numeric(name: str, kind: Any) -> None:
+def _check_numeric(columns: Sequence[tuple[str, Any]]) -> None:
+    bad = [(name, kind) for name, kind in columns if not _is_numeric(kind)]
+    if bad:
+        kind = getattr(bad[0][1], "value_type", bad[0][1])  # of the values of a dictionary
+        raise not_numeric([name for name, _ in bad], f" but {kind}")
+
+
+def _is_numeric(kind: Any) -> bool:
     import pyarrow.types as kinds
 
-    if not (
+    return bool(
         kinds.is_integer(kind)
         or kinds.is_floating(kind)
         or kinds.is_boolean(kind)
         or kinds.is_decimal(kind)
-    ):
-        kind = getattr(kind, "value_type", kind)  # a dictionary reports the type of its values
-        raise FileFormatError(
-            f"column {name!r} is not numeric but {kind}; drop or encode it, or name it with "
-            "labels=... or index=... if it holds those"
-        )
+    )
 
 
 def _typed(values: list[Any], limits: Limits) -> np.ndarray:

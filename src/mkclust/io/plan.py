@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..data.keys import plain
 from ..exceptions import FileFormatError, InputError
 from ._guards.limits import Limits
 from .choose import Request, choose_index, choose_labels, choose_views
-from .variables import Variable, is_kernel_name, is_label_name, plain, stack_axis
+from .variables import Variable, is_kernel_name, is_label_name, stack_axis
 
 
 @dataclass(frozen=True)

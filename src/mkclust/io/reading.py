@@ -15,17 +15,24 @@ from ..exceptions import FileFormatError, InputError
 from ._guards.limits import DEFAULT_LIMITS, Limits, as_path, check_regular, naming
 from .assemble import as_labels, assemble
 from .choose import Name, Request, choose_labels
+from .formats import (
+    OMICS,
+    READERS,
+    TABLES,
+    TEXTS,
+    WORKBOOKS,
+    file_of,
+    is_sheet,
+    kind_of,
+    view_name,
+)
 from .manifest import NAME as MANIFEST
 from .manifest import is_output_folder, is_result, refuse_result
 from .plan import make_plan
-from .tables import Classes, Table, combine
+from .tables import Classes, Table, combine, with_classes
 from .variables import Variable, is_label_name, listed
 
-# The module that reads each kind of file. It is imported on first use.
-ARCHIVES = {".mat": "mat", ".npz": "npz"}  # many variables in one file
-OMICS = {".h5mu": "h5mu", ".h5ad": "h5mu"}  # matrices with sample names
-TABLES = {".csv": "delimited", ".tsv": "delimited", ".parquet": "parquet"}  # one table
-READERS = ARCHIVES | OMICS | TABLES
+UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -37,10 +44,14 @@ def read(
     index: Name = None,
     transpose: bool | None = None,
     kernels: bool | None = None,
+    drop_columns: str | Sequence[str] = (),
+    sep: str | None = None,
+    decimal: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> MultiView:
-    """Read views from a .mat, .npz, .h5mu, .h5ad, .csv, .tsv or .parquet file, or several files.
+    """Read views from one or more files.
 
+    Files are .mat, .npz, .h5mu, .h5ad, .csv, .tsv (or .csv.gz, .tsv.gz), .xlsx or .parquet.
     Parameters left at None are decided from names and shapes. The ``notes`` of the result state
     every decision.
 
@@ -48,18 +59,24 @@ def read(
     ----------
     path : path or list of paths
         A file, a folder, or a list of files. In a folder or list every file is a view, named
-        after the file. Rows are aligned by sample names where the files have them. Samples that
-        are missing from some files are kept.
+        after the file; in a workbook every sheet is one. Rows are aligned by sample names where
+        the files have them. Samples that are missing from some files are kept.
     views : str or list of str, optional
         Variables (or files) to use, in this order.
     labels : str or False, optional
-        Variable, file or column with the classes; False for none.
+        Variable, file or column with the classes; a path for a file elsewhere; False for none.
     index : str or False, optional
         Column (or variable) with the sample names; False for none.
     transpose : bool, optional
         Whether samples are columns.
     kernels : bool, optional
         Whether the views are kernel matrices.
+    drop_columns : str or list of str
+        Columns to leave out, of every table that has them.
+    sep : str, optional
+        Character between the cells of a text table.
+    decimal : {".", ","}, optional
+        Decimal sign in a text table.
     limits : Limits
         What a file may claim before it is refused.
 
@@ -80,16 +97,24 @@ def read(
     >>> folder.cleanup()
     """
     chosen = (views,) if isinstance(views, str) else None if views is None else tuple(views)
-    request = Request(chosen, labels, index, transpose, kernels)
+    dropped = (drop_columns,) if isinstance(drop_columns, str) else tuple(drop_columns)
+    request = Request(chosen, labels, index, transpose, kernels, dropped, sep, decimal)
     _check(request)
     file = _archive(path)
     if file is None:
         return _read_tables(path, request, limits)
+    _check_only_tables(request, [file])
     with naming(file):
-        return _read_archive(file, request, limits)
+        beside = _labels_elsewhere(request.labels, [file])
+        if beside is None:
+            return _read_archive(file, request, limits)
+        found = _read_archive(file, replace(request, labels=False), limits)
+    return with_classes(found, _read_classes(beside, request, limits))
 
 
-def inspect(path: Paths, *, limits: Limits = DEFAULT_LIMITS) -> list[Variable]:
+def inspect(
+    path: Paths, *, sep: str | None = None, limits: Limits = DEFAULT_LIMITS
+) -> list[Variable]:
     """List what a file or folder holds, with the role that `read` would give to each part.
 
     Only headers are read, except that cells in .mat files are decompressed and the lines of text
@@ -99,6 +124,8 @@ def inspect(path: Paths, *, limits: Limits = DEFAULT_LIMITS) -> list[Variable]:
     ----------
     path : path or list of paths
         As in `read`.
+    sep : str, optional
+        Character between the cells of a text table.
     limits : Limits
         What a file may claim before it is refused.
 
@@ -110,9 +137,11 @@ def inspect(path: Paths, *, limits: Limits = DEFAULT_LIMITS) -> list[Variable]:
     if file is not None:
         with naming(file):
             return _with_roles(file, limits)
-    views, classes, _ = _sorted_out(path, Request(), limits)
+    request = Request(sep=sep)
+    _check(request)
+    views, classes, _ = _sorted_out(path, request, limits)
     pairs = [(view, "views") for view in views] + [(table, "labels") for table in classes]
-    return [_described(table, role, limits) for table, role in pairs]
+    return [_described(table, role, request, limits) for table, role in pairs]
 
 
 def _check(request: Request) -> None:
@@ -124,6 +153,28 @@ def _check(request: Request) -> None:
         raise InputError(f"views must be names, got {request.views!r}")
     if request.views == ():
         raise InputError("views is empty: name at least one, or leave it out")
+    if not all(isinstance(name, str) for name in request.drop_columns):
+        raise InputError(f"drop_columns must be names, got {request.drop_columns!r}")
+    sep, decimal = request.sep, request.decimal
+    if decimal not in (None, ".", ","):
+        raise InputError(f"decimal must be '.' or ',', got {decimal!r}")
+    if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in UNUSABLE):
+        raise InputError(f"sep must be one character between cells, such as ';', got {sep!r}")
+    if sep is not None and sep == decimal:
+        raise InputError(f"sep={sep!r} and decimal={decimal!r} are the same")
+
+
+def _check_only_tables(request: Request, files: Sequence[Path]) -> None:
+    """Refuse choices that apply to tables, or to text, where there is none of them."""
+    kinds = {kind_of(file) for file in files}
+    for name, allowed in (
+        ("drop_columns", TABLES),
+        ("sep", TEXTS),
+        ("decimal", TEXTS | WORKBOOKS),
+    ):
+        if getattr(request, name) and not kinds & {*allowed}:
+            given = ", ".join(sorted(kinds))
+            raise InputError(f"{name}=... applies to {', '.join(allowed)} only, not to {given}")
 
 
 def _archive(path: Paths) -> Path | None:
@@ -132,32 +183,30 @@ def _archive(path: Paths) -> Path | None:
         return None
     file = as_path(path)
     with naming(file):
-        if file.is_dir():
+        if file.is_dir() or is_sheet(file):
             return None
         _check_readable(file)
-        return None if _kind(file) in TABLES else file
-
-
-def _kind(file: Path) -> str:
-    return file.suffix.lower()
+        return None if kind_of(file) in TABLES else file
 
 
 def _check_readable(file: Path) -> None:
-    check_regular(file)
-    refuse_result(file)
-    if _kind(file) not in READERS:
-        raise FileFormatError(f"unknown extension {_kind(file)!r}; known are {', '.join(READERS)}")
+    check_regular(file_of(file))
+    refuse_result(file_of(file))
+    if kind_of(file) not in READERS:
+        raise FileFormatError(
+            f"unknown extension {kind_of(file)!r}; known are {', '.join(READERS)}"
+        )
 
 
 def _reader(file: Path) -> Any:
     """Import the module that reads this kind of file."""
     _check_readable(file)
-    return import_module(f".{READERS[_kind(file)]}", __package__)
+    return import_module(f".{READERS[kind_of(file)]}", __package__)
 
 
 def _read_archive(file: Path, request: Request, limits: Limits) -> MultiView:
     reader = _reader(file)
-    if _kind(file) in OMICS:
+    if kind_of(file) in OMICS:
         found: MultiView = reader.read_views(file, request, limits)
         return found
     plan = make_plan(reader.variables(file, limits), request, reader.STACK_AXIS, limits)
@@ -167,7 +216,7 @@ def _read_archive(file: Path, request: Request, limits: Limits) -> MultiView:
 def _with_roles(file: Path, limits: Limits) -> list[Variable]:
     reader = _reader(file)
     variables = reader.variables(file, limits)
-    if _kind(file) in OMICS:
+    if kind_of(file) in OMICS:
         return list(variables)
     try:
         roles = make_plan(variables, Request(), reader.STACK_AXIS, limits).roles
@@ -176,21 +225,29 @@ def _with_roles(file: Path, limits: Limits) -> list[Variable]:
     return [replace(variable, role=roles[variable.name]) for variable in variables]
 
 
-def _described(file: Path, role: str, limits: Limits) -> Variable:
+def _described(file: Path, role: str, request: Request, limits: Limits) -> Variable:
     """Describe a file that is one view, or the labels, among several files."""
     with naming(file):
         reader = _reader(file)
-        if _kind(file) in TABLES:
-            return replace(reader.describe(file, limits, role == "labels"), role=role)
+        if kind_of(file) in TABLES:
+            return replace(reader.describe(file, request, limits, role == "labels"), role=role)
         parts = [v for v in _with_roles(file, limits) if v.role == role]
-        return replace(parts[0], name=file.stem) if parts else Variable(file.stem, "archive", ())
+        return (
+            replace(parts[0], name=view_name(file))
+            if parts
+            else Variable(view_name(file), "archive", ())
+        )
 
 
 def _read_tables(path: Paths, request: Request, limits: Limits) -> MultiView:
     files, classes, notes = _sorted_out(path, request, limits)
     # with a file of labels, no column or variable is needed for them
     inner = replace(request, labels=False) if classes else request
+    _check_only_tables(request, files)
     tables = [_read_table(file, inner, limits) for file in files]
+    for name in request.drop_columns:
+        if not any(name in table.dropped for table in tables):
+            raise InputError(f"{path}: no column {name!r} for drop_columns=...")
     if isinstance(inner.labels, str) and all(table.labels is None for table in tables):
         raise InputError(f"{path}: labels={inner.labels!r} is neither a file nor a column of it")
     found = None
@@ -202,14 +259,14 @@ def _read_tables(path: Paths, request: Request, limits: Limits) -> MultiView:
 def _read_table(file: Path, request: Request, limits: Limits) -> Table:
     with naming(file):
         reader = _reader(file)
-        if _kind(file) in TABLES:
+        if kind_of(file) in TABLES:
             table: Table = reader.read_table(file, request, limits)
             return table
         alone = Request(labels=request.labels, transpose=request.transpose, kernels=False)
         views = _read_archive(file, alone, limits)
         if views.n_views > 1:
             raise FileFormatError(f"it holds {views.n_views} views; a list takes one per file")
-        note = f"View {file.stem} is {views.names[0]} of {file.name}."
+        note = f"View {view_name(file)} is {views.names[0]} of {file.name}."
         done = request.transpose is not None
         index = None if views.index is None else tuple(map(str, views.index))
         return Table(
@@ -220,7 +277,7 @@ def _read_table(file: Path, request: Request, limits: Limits) -> Table:
 def _read_classes(file: Path, request: Request, limits: Limits) -> Classes:
     with naming(file):
         reader = _reader(file)
-        if _kind(file) in TABLES:
+        if kind_of(file) in TABLES:
             found: Classes = reader.read_classes(file, request, limits)
             return found
         variables = reader.variables(file, limits)
@@ -246,11 +303,13 @@ def _sorted_out(
         raise InputError(f"neither a path nor a list of paths: {path!r}")
     if not files:
         raise InputError("an empty list of files: at least one is needed")
+    files = _with_sheets(files, notes, limits)
     limits.allow("views", len(files), str(path)[:200])
-    if isinstance(request.labels, str):
-        classes = [file for file in files if request.labels in (file.stem, file.name)]
-    else:
-        classes = [file for file in files if is_label_name(file.stem)] if len(files) > 1 else []
+    classes = _classes_among(files, request.labels)
+    beside = _labels_elsewhere(request.labels, files)
+    if beside is not None:
+        files = [file for file in files if file.resolve() != beside.resolve()]
+        classes = [beside]
     views = [file for file in files if file not in classes]
     if request.views is not None:
         views = [_file_named(files, name) for name in request.views]
@@ -262,9 +321,38 @@ def _sorted_out(
     return views, classes, notes
 
 
+def _with_sheets(files: Sequence[Path], notes: list[str], limits: Limits) -> list[Path]:
+    """Replace every workbook by its sheets."""
+    found: list[Path] = []
+    for file in files:
+        if kind_of(file) not in WORKBOOKS or is_sheet(file):
+            found.append(file)
+            continue
+        with naming(file):
+            sheets, more = _reader(file).sheets(file, limits)
+        found += sheets
+        notes += more
+    return found
+
+
+def _classes_among(files: Sequence[Path], labels: Name) -> list[Path]:
+    """Return the files that hold the classes: those named so, else those named like labels."""
+    if isinstance(labels, str):
+        return [file for file in files if labels in (view_name(file), file.name)]
+    return [file for file in files if is_label_name(view_name(file))] if len(files) > 1 else []
+
+
+def _labels_elsewhere(labels: Name, files: Sequence[Path]) -> Path | None:
+    """Return the path of a file of labels that is none of the files by its name."""
+    if not isinstance(labels, str) or _classes_among(files, labels):
+        return None
+    path = as_path(labels)
+    return path if kind_of(path) in READERS and file_of(path).is_file() else None
+
+
 def _file_named(files: Sequence[Path], name: str) -> Path:
     for file in files:
-        if name in (file.stem, file.name):
+        if name in (view_name(file), file.name):
             return file
     raise InputError(f"views={name!r} is none of the files {', '.join(f.name for f in files)}")
 
@@ -273,7 +361,7 @@ def _tables_in(folder: Path) -> tuple[list[Path], list[str]]:
     with naming(folder):
         there = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
         results = [entry for entry in there if is_result(entry) or is_output_folder(entry)]
-        files = [e for e in there if e.suffix.lower() in TABLES and e not in results]
+        files = [e for e in there if kind_of(e) in TABLES and e not in results]
         if not files:
             known = ", ".join(TABLES)
             found = f"only results of mkclust, listed in {MANIFEST}" if results else "none here"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.alignment import lacking_words, placed
-from ..data.matrices import check_finite
+from ..data.keys import looks_like_key, names_each_row, warn_of_key
 from ..data.views import MultiView
-from ..exceptions import FileFormatError, InputError
-from ._guards.limits import naming
-from .choose import Name, Request
+from ..exceptions import FileFormatError
+from .choose import Request
+from .columns import NotAKeyError, Special, check_unique
+from .formats import view_name
 from .plan import orientation
-from .variables import is_index_name, is_kernel_name, is_label_name, plain
+from .variables import is_kernel_name
 
 SHOWN = 5  # number of sample names that an error lists
 
@@ -40,6 +42,10 @@ class Table:
         Whether it is known that rows are samples.
     held : (n,) bool array, optional
         After alignment: the samples that the file has; None for all.
+    key : str, optional
+        The column that had the sample names.
+    dropped : tuple of str
+        Columns that were left out, as asked.
     """
 
     path: Path
@@ -50,11 +56,13 @@ class Table:
     notes: tuple[str, ...] = ()
     oriented: bool = False
     held: np.ndarray | None = None
+    key: str | None = None
+    dropped: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Name of the view: that of the file."""
-        return self.path.stem
+        return view_name(self.path)
 
     def turned(self) -> Table:
         """Return the transposed table, unless it is known that rows are samples."""
@@ -86,92 +94,64 @@ class Classes:
     index: tuple[str, ...] | None = None
 
 
-def special_columns(
-    columns: Sequence[str], has_header: bool, first_is_text: bool, request: Request
-) -> tuple[int | None, int | None]:
-    """Return the positions of the columns with the sample names and with the classes.
+def with_key(read: Callable[[int], Table]) -> Table:
+    """Read a table with the first candidate for sample names whose values are distinct.
 
-    >>> special_columns(["id", "height", "class"], True, False, Request())
-    (0, 2)
+    ``read(tried)`` leaves out as many candidates.
     """
-    labels = None
-    if isinstance(request.labels, str):
-        labels = _position(columns, request.labels) if request.labels in columns else None
-    else:
-        # a single letter does not identify classes: x, y, z are coordinates
-        like = [name for name in columns if is_label_name(name) and len(plain(name)) > 1]
-        if len(like) > 1:
-            raise FileFormatError(
-                f"several columns are named like labels ({', '.join(like)}): choose with labels=..."
-            )
-        labels = columns.index(like[0]) if like else None
-    if isinstance(request.index, str):
-        if request.index not in columns:
-            shown = ", ".join(map(repr, columns[:SHOWN]))
-            raise InputError(f"no column {request.index!r} for index=; it has {shown} ...")
-        return _position(columns, request.index), labels
-    named = (has_header and is_index_name(columns[0])) or first_is_text
-    return (0 if request.index is None and labels != 0 and named else None), labels
-
-
-def class_columns(
-    columns: Sequence[str], has_header: bool, first_is_text: bool, index: Name
-) -> tuple[int | None, int]:
-    """Return the same positions for a file of labels, where the other column has the classes.
-
-    >>> class_columns(["sample", "species"], True, True, None)
-    (0, 1)
-    """
-    wanted: Name = index if isinstance(index, str) else None if len(columns) > 1 else False
-    names, labels = special_columns(columns, has_header, first_is_text, Request(index=wanted))
-    rest = [p for p in range(len(columns)) if p not in (names, labels)]
-    if labels is None and rest:
-        labels = rest.pop()
-    if names is None and len(rest) == 1:
-        names = rest.pop()
-    if rest or labels is None:
-        raise FileFormatError(
-            f"it should have one column of labels, and at most one of sample names, but has "
-            f"{len(columns)} columns"
-        )
-    return names, labels
-
-
-def _position(columns: Sequence[str], name: str) -> int:
-    if columns.count(name) > 1:
-        raise InputError(f"there are {columns.count(name)} columns named {name!r}")
-    return columns.index(name)
+    for tried in count():
+        try:
+            return read(tried)
+        except NotAKeyError:
+            continue
+    raise AssertionError("unreachable")
 
 
 def view_table(
     path: Path,
     values: Any,
     columns: Sequence[str],
-    special: tuple[int | None, int | None],
+    special: Special,
     index: Sequence[str] | None,
     labels: np.ndarray | None,
 ) -> Table:
     """Build the table of a view, with notes on the columns that are not part of it."""
-    notes = [f"View {path.stem} has the {values.shape[1]} columns of {path.name}."]
-    for position, what in zip(special, ("names the samples", "holds the labels"), strict=True):
+    if special.names is not None and index is not None:
+        if special.sure:
+            check_unique(index, columns[special.names])
+        elif not names_each_row(_as_numbers(index)):
+            raise NotAKeyError
+    notes = [f"View {view_name(path)} has the {values.shape[1]} columns of {path.name}."]
+    for position, what in (
+        (special.names, "names the samples"),
+        (special.labels, "holds the labels"),
+    ):
         if position is not None:
             notes.append(f"Column {columns[position]!r} of {path.name} {what}.")
-    if special[0] is not None and index is not None:
-        check_unique(index, columns[special[0]])
-    kept = tuple(name for p, name in enumerate(columns) if p not in special)
-    return Table(path, values, kept, None if index is None else tuple(index), labels, tuple(notes))
+    for position in special.refused:
+        what = "has repeated values and is used as a feature, not as sample names"
+        notes.append(f"Column {columns[position]!r} of {path.name} {what}.")
+    dropped = tuple(columns[position] for position in special.dropped)
+    notes += [f"Column {name!r} of {path.name} was dropped, as asked." for name in dropped]
+    kept = tuple(name for p, name in enumerate(columns) if p not in special.apart)
+    return Table(
+        path,
+        values,
+        kept,
+        None if index is None else tuple(index),
+        labels,
+        tuple(notes),
+        key=None if special.names is None else columns[special.names],
+        dropped=dropped,
+    )
 
 
-def check_unique(index: Sequence[str], column: str) -> None:
-    """Refuse sample names that occur more than once."""
-    seen: set[str] = set()
-    for name in index:
-        if name in seen:
-            raise FileFormatError(
-                f"column {column!r} was taken for sample names, but {name!r} occurs repeatedly; "
-                "name another column with index=..., or pass index=False"
-            )
-        seen.add(name)
+def _as_numbers(texts: Sequence[str]) -> np.ndarray:
+    """Return texts as numbers where all of them are, else as they are."""
+    try:
+        return np.array([float(text) for text in texts])
+    except ValueError:
+        return np.array(texts, dtype=object)
 
 
 def combine(
@@ -183,11 +163,12 @@ def combine(
     """
     notes = [note for table in tables for note in table.notes]
     kernels = _are_kernels(tables, request.kernels, notes)
-    if not kernels and _samples_are_columns(tables, classes, request.transpose, notes):
+    turned = not kernels and _samples_are_columns(tables, classes, request.transpose, notes)
+    if turned:
         tables = [table.turned() for table in tables]
-    if not kernels:
-        for table in tables:
-            _check_whole(table)
+    for table in tables if request.index is None and not (kernels or turned) else ():
+        _warn_of_key(table)
+    _check_keys(tables)
     tables = _in_line(tables, kernels, notes)
     labels = _classes(tables, classes, request, notes)
     index = next((table.index for table in tables if table.index is not None), None)
@@ -203,14 +184,25 @@ def combine(
     )
 
 
-def _check_whole(table: Table) -> None:
-    """Refuse partly missing rows here, where the message can name sample and column."""
+def _warn_of_key(table: Table) -> None:
     values = table.values
-    if sp.issparse(values) or values.dtype.kind != "f" or np.isfinite(values).all():
+    if table.index is not None or sp.issparse(values) or values.shape[1] < 2:
         return
-    absent = np.isnan(values).all(axis=1)
-    with naming(table.path):
-        check_finite(values, table.name, table.index, table.columns, absent)
+    if looks_like_key(values[:, 0], (values[:, p] for p in range(1, values.shape[1]))):
+        name = (table.columns or ("1",))[0]
+        advice = f'if it names the samples, pass index="{name}", otherwise index=False'
+        warn_of_key(str(table.path), name, advice)
+
+
+def _check_keys(tables: Sequence[Table]) -> None:
+    """Refuse a table without sample names whose features include the key of another table."""
+    keys = {table.key: table for table in tables if table.key is not None}
+    for table in tables:
+        for name in set(table.columns or ()) & set(keys) if table.index is None else ():
+            raise FileFormatError(
+                f"{table.path}: column {name!r} names the samples of {keys[name].path.name}, but "
+                "has repeated values here; name another column with index=..., or pass index=False"
+            )
 
 
 def _present(tables: Sequence[Table]) -> np.ndarray | None:
@@ -262,6 +254,11 @@ def _in_line(tables: Sequence[Table], kernels: bool, notes: list[str]) -> list[T
     first = next((table for table in tables if table.index is not None), None)
     other = next((t for t in tables if first and t.index not in (None, first.index)), None)
     if first is None or other is None:
+        for table in tables:
+            if first is not None and table.index is None:
+                notes.append(
+                    f"{table.path.name} has no sample names: its rows follow {first.path.name}."
+                )
         return list(tables)
     unnamed = [table.path.name for table in tables if table.index is None]
     if unnamed:
@@ -329,6 +326,10 @@ def _classes(
     if classes is not None:
         notes.append(f"Labels come from {classes.path.name}.")
         if classes.index is None or tables[0].index is None:
+            if classes.index is not None:
+                notes.append(
+                    f"{classes.path.name} follows the order of rows: no view names its samples."
+                )
             return classes.labels
         return classes.labels[_order(tables[0].index, classes)]
     found = [table for table in tables if table.labels is not None]
@@ -336,6 +337,16 @@ def _classes(
         notes.append("No labels: neither a file nor a column is named like them.")
         return None
     return _merged_labels(found)
+
+
+def with_classes(views: MultiView, classes: Classes) -> MultiView:
+    """Return views with the labels of a file beside them, matched by sample names if both have."""
+    labels = classes.labels
+    if classes.index is not None and views.index is not None:
+        labels = labels[_order([str(name) for name in views.index], classes)]
+    notes = [note for note in views.notes if note != "No labels, as asked."]
+    notes.append(f"Labels come from {classes.path.name}.")
+    return MultiView(views, labels=labels, notes=notes)
 
 
 def _merged_labels(tables: Sequence[Table]) -> np.ndarray:

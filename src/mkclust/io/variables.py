@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+
+from ..data.keys import plain
 
 # Compared without case, spaces and punctuation, in order of preference.
 LABEL_NAMES = (
@@ -19,11 +20,6 @@ VIEW_NAMES = (
 KERNEL_NAMES = (
     "kh", "ks", "k", "kernels", "kernel", "kernelmatrices", "kernelmatrix", "kmatrix", "km",
     "gram", "grams",
-)  # fmt: skip
-INDEX_NAMES = (
-    "id", "ids", "index", "sample", "samples", "sampleid", "samplename", "name", "names",
-    "rowname", "rownames", "unnamed0", "subject", "subjectid", "patient", "patientid",
-    "barcode",
 )  # fmt: skip
 
 
@@ -114,15 +110,6 @@ def stack_axis(variable: Variable, usual: int) -> int | None:
     return usual if usual in possible else (possible[0] if possible else None)
 
 
-def plain(name: str) -> str:
-    """Return a name in lower case without punctuation and spaces.
-
-    >>> plain("True_Label")
-    'truelabel'
-    """
-    return re.sub(r"[^a-z0-9]", "", name.lower())
-
-
 def rank(name: str, names: Sequence[str]) -> int:
     """Return the position of a name in a list of preferences, or the length of the list."""
     word = plain(name)
@@ -142,11 +129,6 @@ def is_kernel_name(name: str) -> bool:
     """
     word = plain(name).rstrip("0123456789")
     return word in KERNEL_NAMES or word == "kraw" or word.startswith(("kernel", "gram"))
-
-
-def is_index_name(name: str) -> bool:
-    """Return whether a column of this name usually holds sample names."""
-    return not name.strip() or plain(name) in INDEX_NAMES
 
 
 def listed(variables: Sequence[Variable], most: int = 20) -> str:

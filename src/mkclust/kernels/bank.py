@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.gaps import require_no_gaps
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.centering import Centering, centering_of
@@ -168,6 +169,7 @@ class KernelBank(Sequence[np.ndarray]):
     """
 
     def __init__(self, views: MultiView, recipe: KernelRecipe) -> None:
+        require_no_gaps(views)
         self._views = views
         self._recipe = recipe
         self._kernels = recipe.for_views(views.names)

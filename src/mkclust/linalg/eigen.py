@@ -14,7 +14,7 @@ from ..progress import step
 ALL_UP_TO = 600  # rows: up to here all pairs take no longer than a fifth of them
 DENSE_UP_TO = 900  # rows of a sparse matrix; below it one LAPACK call is cheaper than Lanczos
 TOLERANCE = 1e-8  # relative residual of an eigenvector
-SINGLE_BEYOND = 20_000  # rows: neighbors are approximate there, so eigenvectors may be too
+SINGLE_BEYOND = 20_000  # rows: single precision halves the time of a product
 SINGLE_TOLERANCE = 1e-4  # in single precision; subspaces are accurate to its square
 
 

@@ -28,10 +28,14 @@ def unit_rows(H: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Labels (n,) and centers (k, r) of the unit rows; each label is that of the nearest center."""
+    """Labels (n,) and centers (k, r) of the unit rows; each label is that of the nearest center.
+
+    `inertia` is the sum of the squared distances of all rows to their centers.
+    """
 
     labels: np.ndarray
     centers: np.ndarray
+    inertia: float
 
 
 def nearest_centers(H: np.ndarray, centers: np.ndarray) -> np.ndarray:
@@ -73,4 +77,4 @@ def kmeans_clusters(
             "distinct rows",
             DegenerateWarning,
         )
-    return Clusters(labels, np.asarray(model.cluster_centers_))
+    return Clusters(labels, np.asarray(model.cluster_centers_), float(model.inertia_))

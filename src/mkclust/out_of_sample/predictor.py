@@ -15,15 +15,22 @@ from ..data.frames import named_index
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.kmeans import nearest_centers
+from ..preprocessing.columns import check_width
 from ..preprocessing.intake import TakesViews
+from .anchors import AnchorExtension
+from .membership import Membership
 from .neighbors import NeighborExtension
 from .nystroem import FeatureExtension, KernelExtension, embedded
 
-Found = KernelExtension | FeatureExtension | NeighborExtension
+Found = KernelExtension | FeatureExtension | NeighborExtension | AnchorExtension
 
 
 class OutOfSample(  # type: ignore[call-arg]
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, TakesViews, auto_wrap_output_keys=None
+    Membership,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TakesViews,
+    auto_wrap_output_keys=None,
 ):
     """Mixin with `predict` and `transform` through the out-of-sample extension `_extension`.
 
@@ -61,6 +68,15 @@ class OutOfSample(  # type: ignore[call-arg]
         parts = self._placed(X, self_similarity)
         return np.concatenate([nearest_centers(H, self.cluster_centers_) for H in parts])
 
+    def predict_proba(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
+        """Return the probability of every cluster, (n_new, k); parameters as in `predict`.
+
+        The most probable cluster is that of `predict`, and a fitted sample has its row of
+        `membership_`.
+        """
+        parts = self._placed(X, self_similarity)
+        return np.concatenate([self._membership_of(H) for H in parts])
+
     def transform(self, X: Any, *, self_similarity: Any = None) -> Any:
         """Return the embedding of new samples, (n_new, k); parameters as in `predict`.
 
@@ -92,15 +108,9 @@ class OutOfSample(  # type: ignore[call-arg]
         check_is_fitted(self)
         found = self._extension
         views = self._new_kernel_rows(X) if found.kernels else self._new_views(X)
+        what = "a kernel value for each fitted sample" if found.kernels else "the same columns"
         for name, width, fitted in zip(found.names, views.widths, found.widths, strict=True):
-            if width != fitted:
-                what = "a kernel value for each fitted sample" if found.kernels else (
-                    "the same columns"
-                )  # fmt: skip
-                raise InputError(
-                    f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples "
-                    f"need {what}"
-                )
+            check_width(name, width, fitted, what)
         return views
 
     def _embedded(self, views: Any, X: Any, self_similarity: Any) -> Iterator[np.ndarray]:
@@ -108,7 +118,7 @@ class OutOfSample(  # type: ignore[call-arg]
         if not found.given and self_similarity is not None:
             raise InputError("self_similarity is for given kernels; this model was fitted on views")
         known = None
-        if not isinstance(found, FeatureExtension):
+        if hasattr(found, "known"):
             distinct = getattr(self, "_distinct", slice(None))  # where most samples are copies
             known = found.known(self.embedding_[distinct])
         if isinstance(views, Rows):

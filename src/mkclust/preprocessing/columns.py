@@ -46,7 +46,8 @@ def column_order(what: str, fitted: Names, given: Names) -> np.ndarray | None:
             f"{what} lacks {len(lacking)} of the {len(fitted)} columns that the model was fitted "
             f"to: {listed(lacking)}"
         )
-    extra = [name for name in given if name not in set(fitted)] if len(given) > len(fitted) else []
+    known = set(fitted)
+    extra = [name for name in given if name not in known]
     if extra:
         count = "1 column" if len(extra) == 1 else f"{len(extra)} columns"
         warn(
@@ -116,6 +117,15 @@ def views_in_order(views: Any, names: Sequence[str], fitted: Sequence[Names]) ->
             for p, order, own in zip(at, orders, fitted, strict=True)
         ],
     )
+
+
+def check_width(name: str, width: int, fitted: int, what: str = "the same columns") -> None:
+    """Refuse new samples with another number of columns than the fit."""
+    if width != fitted:
+        raise InputError(
+            f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples need "
+            f"{what}"
+        )
 
 
 def listed(names: Sequence[Any]) -> str:

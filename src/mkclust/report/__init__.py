@@ -43,8 +43,8 @@ def write_report(
     notes, command : sequence of str, str
         Warnings of the fit, and the command line that was run.
     answers : sequence
-        Results of `choose_k`, `stability` and `view_influence`, in any order. Each adds a
-        section.
+        Results of `choose_k`, `explain`, `stability`, `view_influence`, `markers` and
+        `compare_annotations`, in any order. Each adds a section.
 
     Returns
     -------

@@ -15,6 +15,7 @@ from ..agreement.chance import ranking, unrelated
 from ..agreement.spectra import view_spectra_of
 from ..dual_noise import MKCDNM
 from . import palette
+from .explanation import profile_data, recolored
 from .groups import Silhouettes, class_table
 from .layout import (
     aligned,
@@ -60,6 +61,7 @@ def chart_data(subject: Subject, silhouettes: Silhouettes | None) -> dict[str, A
         "silhouettes": _silhouettes(silhouettes),
         "classes": _classes(subject),
         "choice": _choice(subject),
+        "profile": profile_data(subject, order),
     }
 
 
@@ -135,6 +137,7 @@ def _samples(subject: Subject, shown: np.ndarray) -> Any:
     return {
         "names": [subject.samples[i] for i in rows],
         "clusters": labels[rows].tolist(),
+        "alternatives": recolored(subject, rows),
         "classes": None if subject.classes is None else subject.classes[rows].tolist(),
         "total": len(labels),
         "first": first,

@@ -24,6 +24,7 @@ TOOLS = """
 <div class="tools" id="tools">
 <div class="chips" id="chips" role="group" aria-label="Clusters"></div>
 <div class="actions"><div role="group" aria-label="Layout" id="layouts"></div>
+<div role="group" aria-label="Color by answer" id="answers"></div>
 <div role="group" aria-label="Select by drawing" id="brushes"></div>
 <label>Find <input type="search" id="find" placeholder="sample or class" autocomplete="off"></label>
 <button type="button" id="clear" disabled>Clear (Esc)</button></div>

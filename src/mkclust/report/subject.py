@@ -10,13 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..agreement.chance import unrelated
-from ..base import MultiViewClusterer, in_fitted_order
+from ..base import MultiViewClusterer
 from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..inspection.annotations import Annotations
 from ..inspection.choose_k import ChoiceOfK
+from ..inspection.explain import Explanation
+from ..inspection.markers import Markers
 from ..inspection.stability import Stability
 from ..inspection.view_influence import ViewInfluence
+from ..preprocessing.intake import in_fitted_order
 
 LONGEST = 120  # characters of a name that a page shows
 
@@ -44,8 +48,10 @@ class Subject:
         The command line that was run.
     checksum : str or None
         SHA-256 of the views, where they were given in memory.
-    choice, stability, influence
-        Results of choose_k, stability and view_influence, or None.
+    choice, stability, influence, explanation
+        Results of choose_k, stability, view_influence and explain, or None.
+    markers, annotations
+        Results of markers and compare_annotations, or None.
     """
 
     model: Any
@@ -61,6 +67,9 @@ class Subject:
     choice: ChoiceOfK | None = None
     stability: Stability | None = None
     influence: ViewInfluence | None = None
+    explanation: Explanation | None = None
+    markers: Markers | None = None
+    annotations: Annotations | None = None
 
     @property
     def labels(self) -> np.ndarray:
@@ -117,13 +126,17 @@ def subject(
 
 def _answered(model: Any, answers: Sequence[Any]) -> dict[str, Any]:
     """Return each answer under the name of its field."""
-    kinds = {"choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence}
+    kinds = {
+        "choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence,
+        "explanation": Explanation, "markers": Markers, "annotations": Annotations,
+    }  # fmt: skip
     fields = {"choice": getattr(model, "choice_of_k_", None)}
     for answer in answers:
         name = next((name for name, kind in kinds.items() if isinstance(answer, kind)), None)
         if name is None:
             raise InputError(
-                "answers must be results of choose_k, stability or view_influence, not "
+                "answers must be results of choose_k, explain, stability, view_influence, markers "
+                "or compare_annotations, not "
                 f"{type(answer).__name__}"
             )
         fields[name] = answer

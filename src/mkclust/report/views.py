@@ -13,10 +13,12 @@ import numpy as np
 
 from ..agreement.chance import mean_agreement, ranking, unrelated
 from ..agreement.spectra import view_spectra_of
+from ..agreement.weights import discounted_agreement
 from ..dual_noise import MKCDNM
 from ..graph_fusion import GraphFusion
 from . import words
 from .charts import MOST_VIEWS
+from .explanation import seen
 from .html import Raw, badge, bar, chart, grid, paragraph, section, table
 from .subject import Subject
 from .words import number
@@ -28,48 +30,57 @@ AGREEMENT = (
 
 
 def views(subject: Subject) -> Raw:
-    """Return the section for the method that was run."""
+    """Return the section for the method that was run: who sees what, then weights or noise."""
     if isinstance(subject.model, GraphFusion):
-        return section("views", "Views", _fused_views(subject))
-    if isinstance(subject.model, MKCDNM):
-        return section("views", "Views", _noise_of_views(subject))
-    return section("views", "Views", _weighted_views(subject))
+        own = _fused_views(subject)
+    elif isinstance(subject.model, MKCDNM):
+        own = _noise_of_views(subject)
+    else:
+        own = _weighted_views(subject)
+    return section("views", "Who sees what", [*seen(subject), *own])
 
 
 def _fused_views(subject: Subject) -> Iterator[str]:
+    if len(subject.views) > 1:
+        yield "<h3>Why the views weigh what they weigh</h3>"
+        yield paragraph(words.low_weights(subject))
     yield _fusion_table(subject)
     if len(subject.views) > 1:
-        yield paragraph(words.low_weights(subject))
         yield paragraph(
-            f"{AGREEMENT} Redundancy: how many neighbors the view has in common with the other "
-            "views, summed over them; an exact copy adds 1. Weight: the view's share of the fused "
-            "graph, from its agreement, divided among redundant views.",
+            "Weight = agreement ÷ copies, scaled so that all weights sum to 1. Agreement: how far "
+            "the leading eigenvectors of a view coincide with those of the other views, on "
+            "average, where a redundant view counts less. 0 is the level of chance, 1 means equal. "
+            "Copies: 1 for the view itself, plus its redundancy with every other view; an exact "
+            "copy adds 1.",
             "hint",
         )
-        yield _pair([_agreement_chart(subject), _redundancy_chart(subject)])
+        pairs = _pair([_agreement_chart(subject), _redundancy_chart(subject)])
+        yield Raw(f"<details open><summary>All pairs of views</summary>{pairs}</details>")
 
 
 def _fusion_table(subject: Subject) -> Raw:
+    """Return agreement, copies and weight of every view as bars: the third is the quotient."""
     model = subject.model
     alone, trust = unrelated(model), mean_agreement(model.agreement_)
-    extra = model.redundancy_.sum(axis=1) - 1
+    share, copies = discounted_agreement(model.agreement_, model.redundancy_)
     shared = [[subject.views[q] for q in words.redundant_with(model.redundancy_, p)]
               for p in range(len(subject.views))]  # fmt: skip
-    head = ["view", *_width_head(subject), "agreement", "", "redundancy"]
-    head += [*(["redundant with"] if any(shared) else []), "weight"]
+    head = ["view", *_width_head(subject), "agreement", "÷ copies", "= weight"]
+    head += ["redundant with"] if any(shared) else []
+    head += [""] if alone else []
     right = [i for i, name in enumerate(head) if name in ("columns", "samples")]
     rows = []
     for rank, p in enumerate(ranking(model), start=1):
         known = not np.isnan(trust[p])
         rows.append([
             f"{rank}. {subject.views[p]}", *_width(subject, int(p)),
-            bar(trust[p] if known else 0, number(trust[p], 2)),
-            badge(words.level(trust[p], int(p) in alone)) if known else "",
-            bar(extra[p] / max(1, extra.max()), number(extra[p], 2), "other"),
-            *([", ".join(shared[p]) or "–"] if any(shared) else []),
+            bar(share[p] if known else 0, number(share[p] if known else np.nan, 2)),
+            bar(copies[p] / copies.max(), number(copies[p], 2), "other"),
             bar(model.weights_[p] / model.weights_.max(), number(model.weights_[p], 2), "dark"),
+            *([", ".join(shared[p]) or "–"] if any(shared) else []),
+            *([badge("unrelated") if p in alone else ""] if alone else []),
         ])  # fmt: skip
-    return table(head, rows, right, "Agreement, redundancy and weight, largest agreement first")
+    return table(head, rows, right, "Agreement, copies and weight, largest agreement first")
 
 
 def _noise_of_views(subject: Subject) -> Iterator[str]:

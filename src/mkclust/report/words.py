@@ -8,7 +8,7 @@ import numpy as np
 
 from .._version import __version__
 from ..agreement.chance import mean_agreement, ranking, unrelated
-from ..agreement.weights import REDUNDANT
+from ..agreement.weights import REDUNDANT, discounted_agreement
 from ..inspection.view_influence import describe_ari
 from ..metrics import accuracy
 from .subject import Subject
@@ -43,6 +43,8 @@ def summary(subject: Subject) -> str:
 def findings(subject: Subject) -> list[str]:
     """Return what else the first screen says: which views agree, and the known classes."""
     lines = list(_agreement(subject))
+    if subject.explanation is not None:
+        lines.append(sentence(str(subject.explanation)))
     if subject.classes is not None:
         share = 100 * accuracy(subject.classes, subject.labels)
         lines.append(f"{share:.1f} % of the samples are in the cluster matched to their class.")
@@ -98,11 +100,12 @@ def low_weights(subject: Subject) -> str:
     """Return why views can weigh little, with the clearest example among these views."""
     model = subject.model
     trust, m = mean_agreement(model.agreement_), len(subject.views)
+    shown = discounted_agreement(model.agreement_, model.redundancy_)[0]
     for p in ranking(model):
         shared = [subject.views[q] for q in redundant_with(model.redundancy_, p)]
         if shared and trust[p] >= FAIR and model.weights_[p] < 1 / m:
             return (
-                f"{SHARED_WEIGHT} Here {subject.views[p]} has agreement {number(trust[p], 2)} and "
+                f"{SHARED_WEIGHT} Here {subject.views[p]} has agreement {number(shown[p], 2)} and "
                 f"weight {number(model.weights_[p], 2)}, because it is redundant with "
                 f"{listed(shared)}."
             )

@@ -11,6 +11,8 @@ const Charts = (() => {
   const heat = () => data.heat[mode()];
   const onHeat = (share) => ((share ?? 0) > 0.55 ? css("--ground") : css("--ink"));
   const roomy = { min: 0, boundaryGap: [0, "14%"] }; // for the number after a bar
+  const longest = Math.max(...data.views.map((view) => view.name.length));
+  const viewNames = () => ({ interval: 0, width: Math.min(innerWidth < 640 ? 110 : 190, 30 + 7.5 * longest), overflow: "break", lineHeight: 14, hideOverlap: false });
   const short = { width: 108, overflow: "truncate" };
 
   function tip(...lines) {
@@ -71,7 +73,18 @@ const Charts = (() => {
       few ? (x, y) => (x === y || values[y][x] === null ? "" : values[y][x].toFixed(2)) : null,
       ({ value }) => tip(`${data.views[value[1]].name} and ${data.views[value[0]].name}`,
         value[2] === null ? `${word} unknown: too few common samples` : `${word} ${value[2].toFixed(2)}`),
-      { x: { axisLabel: { ...label, hideOverlap: true } }, y: { axisLabel: { ...label, width: 150, overflow: "truncate" } } });
+      { x: { axisLabel: { ...label, hideOverlap: true } }, y: { axisLabel: { ...label, ...viewNames() } } });
+  }
+  // Rows are views, columns clusters: names of views may be long, numbers of clusters are not.
+  function profile() {
+    const { values, chance } = data.profile;
+    const names = data.views.map((view) => view.name);
+    const columns = values[0].map((_, cluster) => String(cluster));
+    const shown = (x, y) => (values[y][x] === null ? "" : chance[y][x] ? `(${values[y][x].toFixed(2)})` : values[y][x].toFixed(2));
+    return cells(names, columns, values, columns.length <= (innerWidth < 640 ? 7 : 16) ? shown : null,
+      ({ value }) => tip(`${names[value[1]]}, cluster ${value[0]}`,
+        value[2] === null ? "too few samples" : `separation ${value[2].toFixed(2)}${chance[value[1]][value[0]] ? ", within chance" : ""}`),
+      { x: {}, y: { axisLabel: { ...viewNames(), color: viewColor } } });
   }
   const agreement = () => pairs("agreement", data.agreement);
   const redundancy = () => pairs("redundancy", data.redundancy);
@@ -98,7 +111,7 @@ const Charts = (() => {
       option.grid.push({ left, right, top: 28, bottom: 28 });
       option.xAxis.push(axis("value", { gridIndex: at, splitNumber: 4, ...panel.axis }));
       option.yAxis.push(axis("category", { gridIndex: at, data: names, inverse: true,
-        axisLabel: { show: at === 0, color: labelColor, interval: 0, width: 90, overflow: "truncate" } }));
+        axisLabel: { show: at === 0, color: labelColor, interval: 0, width: 90, overflow: "break", lineHeight: 14 } }));
       option.series.push({ name: panel.title, xAxisIndex: at, yAxisIndex: at, barMaxWidth: height, ...panel.series });
     });
     return option;
@@ -181,5 +194,5 @@ const Charts = (() => {
     };
   }
 
-  return { data, css, mode, color, shape, heat, tip, base, agreement, redundancy, classes, noise, clusters, choice, spectrum };
+  return { data, css, mode, color, shape, heat, tip, base, profile, agreement, redundancy, classes, noise, clusters, choice, spectrum };
 })();

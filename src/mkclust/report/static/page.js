@@ -211,6 +211,14 @@
       chip.addEventListener("click", () => choose(cluster));
     });
     choices(byId("layouts"), ["tsne", "principal"].filter((name) => samples.layouts[name]).map((name) => [name, layoutNames[name]]), state.layout, setLayout);
+    const answers = [samples.clusters, ...samples.alternatives];
+    if (answers.length > 1) {
+      choices(byId("answers"), answers.map((_, at) => [at, at ? `Answer ${at}` : "This answer"]), 0, (at) => {
+        samples.clusters = answers[at];
+        press(byId("answers"), at);
+        select(null, null);
+      });
+    }
     choices(byId("brushes"), [["rect", "Box"], ["polygon", "Lasso"]], null, setBrush);
     byId("find").addEventListener("input", (event) => find(event.target.value));
     byId("clear").addEventListener("click", clear);
@@ -295,7 +303,7 @@
   function start() {
     const preferred = matchMedia("(prefers-color-scheme: dark)");
     root.dataset.theme = preferred.matches ? "dark" : "light";
-    for (const name of ["agreement", "redundancy", "noise", "clusters", "classes", "choice"]) {
+    for (const name of ["profile", "agreement", "redundancy", "noise", "clusters", "classes", "choice"]) {
       const place = byId(`chart-${name}`);
       if (place) draw(place, Charts[name]);
     }

@@ -1,0 +1,181 @@
+r"""Graph fusion by anchor graphs over chunked rows: three passes and k-means.
+
+The stacked links are $B = \Delta^{-1/2}ZC$ (n, R) with $C = \mathrm{diag}(\sqrt{s_b/L})$ and
+$\Delta$ the degrees, and the fused graph is $S = BB^T$. The first pass draws a sample and checks
+all rows; anchors, view weights and approximate right singular vectors come from the sample. The
+second pass makes one step of subspace iteration with all rows, the third one the embedding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from ..data.views import MultiView
+from ..graphs.anchors import AnchorLinks
+from .engine import Engine
+from .passes import total
+from .project import ProjectTask
+from .row_run import ChunkedEmbedding, RowRun
+from .rows import Piece, Rows
+from .sources import ArraySource
+from .work import Arrays
+
+SINGULAR = 1e-10  # relative; directions of the start that are rounding
+
+
+@dataclass(frozen=True)
+class SampleTask:
+    """The rows at ascending positions `rows`, of every view that is not an array in memory.
+
+    All rows are read: they are checked for NaN and infinity, unless they are `checked`, and the
+    checksums (pieces, m, 32) identify them.
+    """
+
+    rows: np.ndarray
+    checked: bool
+
+    def __call__(self, piece: Piece) -> Arrays:
+        views = piece.native()
+        if not self.checked:
+            piece.check_finite(views)
+        here = self.rows[(self.rows >= piece.start) & (self.rows < piece.stop)] - piece.start
+        found = {
+            f"view{p}": view[here]
+            for p, (source, view) in enumerate(zip(piece.sources, views, strict=True))
+            if not isinstance(source, ArraySource)
+        }
+        return found | {"checksums": piece.checksums(views)[None]}
+
+    def combine(self, left: Arrays, right: Arrays) -> Arrays:
+        return {key: np.concatenate([left[key], right[key]]) for key in left}
+
+
+@dataclass(frozen=True)
+class LinksTask:
+    r"""Sums over all rows for a trial matrix X (R, q).
+
+    `mass` is $Z^T1$ (R,), `product` $Z^T\Delta^{-1}ZX$ (R, q) and `gram` $X^TZ^T\Delta^{-1}ZX$.
+    """
+
+    links: AnchorLinks
+    X: np.ndarray
+    present: np.ndarray | None
+
+    def __call__(self, piece: Piece) -> Arrays:
+        R, q = self.X.shape
+        found = {"mass": np.zeros(R), "product": np.zeros((R, q)), "gram": np.zeros((q, q))}
+        for Z, degree in linked(self.links, piece, self.present):
+            F = (Z @ self.X) * _inverse_root(degree)[:, None]
+            across = Z.T.tocsr()
+            found["mass"] += np.asarray(across.sum(axis=1, dtype=np.float64)).ravel()
+            found["product"] += across @ (F * _inverse_root(degree)[:, None])
+            found["gram"] += F.T @ F
+        return found
+
+    def combine(self, left: Arrays, right: Arrays) -> Arrays:
+        return {key: left[key] + right[key] for key in left}
+
+
+@dataclass(frozen=True)
+class AnchorProjectTask(ProjectTask):
+    r"""$H = \Delta^{-1/2}ZW$ for the rows of a piece; `features` are `AnchorLinks`."""
+
+    present: np.ndarray | None = None
+    dtype: Any = np.float64
+
+    def embedded(self, piece: Piece) -> np.ndarray:
+        parts = [embed_links(*each, self.W) for each in linked(self.features, piece, self.present)]
+        return np.concatenate(parts).astype(self.dtype)
+
+
+def linked(
+    links: AnchorLinks, piece: Piece, present: np.ndarray | None
+) -> Iterator[tuple[sp.csr_array, np.ndarray]]:
+    """Yield links and degrees of the rows of a piece, block by block."""
+    views = piece.native()
+    for start in range(0, piece.stop - piece.start, links.height):
+        rows = slice(start, start + links.height)
+        at = slice(piece.start + start, min(piece.start + rows.stop, piece.stop))
+        yield links([view[rows] for view in views], None if present is None else present[at])
+
+
+def embed_links(Z: sp.csr_array, degree: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Return rows of the embedding (b, D) from links (b, R) and coefficients W (R, D)."""
+    return np.asarray((Z @ W) * _inverse_root(degree)[:, None])
+
+
+class AnchorRun(RowRun):
+    """The passes over the rows of one data set.
+
+    `present` (n, m) says which rows the views hold; None for all.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        seed: int,
+        engine: Engine | None,
+        folder: str | Path | None,
+        settings: Mapping[str, Any],
+        present: np.ndarray | None = None,
+    ) -> None:
+        super().__init__(rows, seed, engine, folder, {"seed": seed, **settings})
+        self.present = present
+        self._pieces = rows.pieces(native=True)
+
+    def sample(self, size: int, checked: bool) -> MultiView:
+        """Draw `size` samples; all rows are read, and checked for NaN unless they are `checked`."""
+        n = len(self.rows)
+        chosen = np.random.default_rng([self.seed, 2]).choice(n, min(n, size), replace=False)
+        chosen.sort()
+        stored = [p for p, s in enumerate(self.rows.sources) if not isinstance(s, ArraySource)]
+        found: Arrays = {}
+        if stored or not checked or self._work is not None:
+            task = SampleTask(chosen, checked)
+            with self._timed("sample"):
+                found = total("sample", task, self._pieces, self.engine, None)
+            self._bind(found["checksums"])
+        views = [
+            source.take(chosen) if isinstance(source, ArraySource) else found[f"view{p}"]
+            for p, source in enumerate(self.rows.sources)
+        ]
+        present = None if self.present is None else self.present[chosen]
+        return MultiView(views, names=self.rows.names, present=present)
+
+    def iterate(self, links: AnchorLinks, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r"""Make one step of subspace iteration with all rows, from a trial matrix X (R, q).
+
+        With $\tilde X = C^{-1}X$ and $G = B^TB$, Rayleigh-Ritz in the span of $\tilde X$ gives
+        eigenvalues and $v = \tilde Xa$; $u = BGv\lambda^{-3/2}$ are the eigenvectors of S.
+        Returned are the eigenvalues (q,), descending, and W (R, q) with $u = \Delta^{-1/2}ZW$.
+        """
+        digest = hashlib.sha256(np.ascontiguousarray(X).tobytes()).hexdigest()[:12]
+        with self._timed("links"):
+            found = self._total(f"links-{digest}", LinksTask(links, X, self.present))
+        C = links.column_scales(found["mass"])[:, None]
+        start = np.divide(X, C, out=np.zeros_like(X), where=C > 0)
+        length, Q = scipy.linalg.eigh(start.T @ start)
+        kept = length > SINGULAR * length[-1]
+        T = Q[:, kept] / np.sqrt(length[kept])
+        values, A = scipy.linalg.eigh(T.T @ found["gram"] @ T)
+        values, A = values[::-1], T @ A[:, ::-1]
+        positive = values > SINGULAR * values[0]
+        values, A = values[positive], A[:, positive]
+        return values, C**2 * (found["product"] @ A) * values**-1.5
+
+    def embed(self, links: AnchorLinks, W: np.ndarray) -> ChunkedEmbedding:
+        """Compute the embedding of all rows."""
+        task = AnchorProjectTask(W, links, present=self.present, dtype=self._dtype)
+        return self.project(task)
+
+
+def _inverse_root(degree: np.ndarray) -> np.ndarray:
+    return np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)

@@ -1,0 +1,193 @@
+"""What is computed after the fit from features and clinical columns: markers and annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..chunked.rows import Rows
+from ..data.views import MultiView
+from ..exceptions import InputError
+from ..inspection import Annotations, Markers, ViewInfluence, compare_annotations, markers
+from ..inspection.annotations import CORRECTIONS, Comparison
+from ..inspection.survival import survival_columns, times_and_events
+from ..io._guards.limits import check_regular, naming
+from ..io.atomic import write_csv_atomic
+from ..io.manifest import refuse_result
+from .results import plain
+
+TOP = 10  # features of a cluster that result.json lists
+FIGURES = 6  # significant figures in tables
+
+
+@dataclass(frozen=True)
+class Clinical:
+    """The table of --annotations, aligned with the samples, and how to compare it."""
+
+    table: Any
+    time: str | None
+    event: str | None
+    correction: str
+
+    @classmethod
+    def read(
+        cls, path: Path, time: str | None, event: str | None, correction: str, index: Any
+    ) -> Clinical:
+        """Read the table and check, before the fit, that it names samples and has the columns."""
+        if index is None:
+            raise InputError(
+                "--annotations needs samples with names, so that its rows can be matched; the "
+                "views have none (--index names the column)"
+            )
+        table = _by_sample(_frame(path), np.asarray(index).astype(str), path)
+        for option, name in (("--time", time), ("--event", event)):
+            if name is not None and name not in table.columns:
+                columns = ", ".join(map(str, table.columns))
+                raise InputError(f"{option} {name} is no column of {path}; there are {columns}")
+        if time is not None and event is not None:
+            survival_columns(table, time, event)
+            times_and_events(table[time], table[event])
+        return cls(table, time, event, correction)
+
+    def compared(self, labels: np.ndarray, index: Any) -> Annotations:
+        """Compare the columns with the clusters."""
+        return compare_annotations(
+            labels, self.table, index=index, time=self.time, event=self.event,
+            correction=self.correction,
+        )  # fmt: skip
+
+
+def found_annotations(
+    clinical: Clinical | None, model: Any, index: Any
+) -> tuple[list[Annotations], list[str]]:
+    """Return the comparison of the annotations, and what was not compared."""
+    if clinical is None:
+        return [], []
+    try:
+        found = clinical.compared(model.labels_, index)
+    except InputError as error:
+        return [], [f"Annotations were not compared: {error}."]
+    return [found], [f"Not compared: {reason.removesuffix('.')}." for reason in found.skipped]
+
+
+def check_clinical(path: Path | None, time: str | None, event: str | None, correction: str) -> None:
+    """Refuse options of the annotations that do not fit together, before anything is read."""
+    if path is None and (time is not None or event is not None):
+        raise InputError("--time and --event name columns of --annotations, which was not given")
+    if (time is None) != (event is None):
+        raise InputError("--time and --event must be given together")
+    if correction not in CORRECTIONS:
+        raise InputError(f"--correction must be holm or bh, got {correction!r}")
+
+
+def _frame(path: Path) -> Any:
+    """Read a table with all its columns; names stay text."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError("--annotations needs pandas: pip install 'mkclust[pandas]'") from None
+    with naming(path):
+        check_regular(path)
+        refuse_result(path)
+        kind = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
+        try:
+            if kind == [".parquet"]:
+                return pd.read_parquet(path).reset_index()
+            return pd.read_csv(path, sep="\t" if kind in ([".tsv"], [".txt"]) else ",")
+        except (ValueError, UnicodeDecodeError) as error:
+            raise InputError(f"it cannot be read as a table: {error}") from None
+
+
+def _by_sample(table: Any, names: np.ndarray, path: Path) -> Any:
+    """Index a table by the column that holds most sample names, and drop copies of it."""
+    shares = [table[column].astype(str).isin(names).mean() for column in table.columns]
+    if not shares or max(shares) == 0:
+        raise InputError(
+            f"{path}: no column holds names of the samples, such as {str(names[0])!r}; its columns "
+            f"are {', '.join(map(str, table.columns))}"
+        )
+    key = table.columns[int(np.argmax(shares))]
+    copies = [c for c in table.columns if c != key and (table[c] == table[key]).all()]
+    found = table.assign(**{key: table[key].astype(str)}).set_index(key).drop(columns=copies)
+    if not found.index.is_unique:
+        twice = found.index[found.index.duplicated()][0]
+        raise InputError(f"{path}: several rows are of the sample {twice!r}")
+    return found
+
+
+def found_markers(
+    model: Any, views: MultiView | Rows, answers: Sequence[Any], asked: bool
+) -> tuple[list[Markers], list[str]]:
+    """Return the markers, with valid p values where the refits without each view are at hand."""
+    if not asked:
+        return [], ["Markers were not computed: --no-markers was given."]
+    influence = next((each for each in answers if isinstance(each, ViewInfluence)), None)
+    try:
+        return [markers(model, views, valid=influence or False)], []
+    except InputError as error:
+        return [], [f"Markers were not computed: {error}."]
+
+
+def markers_as_dict(found: Markers) -> dict[str, Any]:
+    """Return the first features of every cluster, for JSON."""
+    names = ("view", "feature", "effect", "auc", "p", "p_adjusted")
+    clusters = range(int(found.cluster.max()) + 1)
+    return {
+        "words": str(found),
+        "valid": found.valid,
+        "warning": found.warning,
+        "tests": len(found),
+        "clusters": [
+            [{name: plain(getattr(found, name)[i]) for name in names} for i in found.top(c, TOP)]
+            for c in clusters
+        ],
+    }
+
+
+def write_markers(folder: Path, answers: Sequence[Any]) -> list[Path]:
+    """Write markers.csv, one row per test, where markers are among the answers."""
+    written = []
+    for found in answers:
+        if isinstance(found, Markers):
+            columns = (_figures(getattr(found, name)) for name in found.COLUMNS)
+            written.append(folder / "markers.csv")
+            write_csv_atomic(written[-1], list(found.COLUMNS), zip(*columns, strict=True))
+    return written
+
+
+def annotations_as_dict(found: Annotations) -> dict[str, Any]:
+    """Return the comparisons and the survival of the clusters, for JSON."""
+    curves = [] if found.survival is None else found.survival.curves
+    return {
+        "words": str(found),
+        "correction": found.correction,
+        "columns": [plain(each._asdict()) for each in found.comparisons],
+        "not_compared": list(found.skipped),
+        "survival": [
+            {"cluster": each.cluster, "samples": each.samples, "events": each.events,
+             "median": plain(each.median)}
+            for each in curves
+        ],
+    }  # fmt: skip
+
+
+def write_annotations(folder: Path, answers: Sequence[Any]) -> list[Path]:
+    """Write annotations.csv, one row per column compared."""
+    written = []
+    for found in answers:
+        if isinstance(found, Annotations):
+            written.append(folder / "annotations.csv")
+            rows = ([plain(value) for value in each] for each in found.comparisons)
+            write_csv_atomic(written[-1], list(Comparison._fields), rows)
+    return written
+
+
+def _figures(column: np.ndarray) -> list[Any]:
+    """Return numbers with six significant figures, and anything else unchanged."""
+    if column.dtype.kind != "f":
+        return column.tolist()
+    return [float(f"{value:.{FIGURES}g}") for value in column.tolist()]

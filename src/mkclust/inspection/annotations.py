@@ -1,0 +1,216 @@
+"""Annotations: clinical columns compared with the clusters, after clustering."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.stats import chi2_contingency, false_discovery_control, kruskal
+
+from ..exceptions import InputError
+from .survival import Survival, survival, survival_columns
+
+LEVEL = 0.05  # of the corrected p value
+FEW_VALUES = 5  # a numeric column with at most so many values is a category
+EXPECTED = 5.0  # expected counts below this make the chi-squared test approximate
+CORRECTIONS = ("holm", "bh")
+
+
+class Comparison(NamedTuple):
+    """One column compared with the clusters.
+
+    `effect` is Cramer's V for categories, epsilon squared for numbers, NaN for survival;
+    `samples` have a value and a cluster.
+    """
+
+    column: str
+    test: str
+    statistic: float
+    p: float
+    p_adjusted: float
+    effect: float
+    samples: int
+    note: str
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """Columns compared with the clusters, smallest p value first.
+
+    Attributes
+    ----------
+    comparisons : tuple of Comparison
+    survival : Survival or None
+        Kaplan-Meier curves by cluster, where there are times and events.
+    skipped : tuple of str
+        Columns that were not compared, with the reason.
+    correction : {"holm", "bh"}
+    """
+
+    title: ClassVar[str] = "Annotations"
+
+    comparisons: tuple[Comparison, ...]
+    survival: Survival | None
+    skipped: tuple[str, ...]
+    correction: str
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with a row per column compared."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.comparisons), columns=list(Comparison._fields))
+
+    def __str__(self) -> str:
+        if not self.comparisons:
+            return "no column could be compared with the clusters"
+        below = [each for each in self.comparisons if each.p_adjusted < LEVEL]
+        named = ", ".join(f"{each.column} (p {each.p_adjusted:.2g})" for each in below[:5])
+        text = f"{len(below)} of {len(self.comparisons)} columns differ between the clusters"
+        return f"{text}: {named}" if below else text
+
+
+def compare_annotations(
+    labels: Any,
+    table: Any,
+    *,
+    index: Any = None,
+    time: str | None = None,
+    event: str | None = None,
+    correction: str = "holm",
+) -> Annotations:
+    """Compare the columns of a table with clusters; nothing is clustered.
+
+    Categories are compared by the chi-squared test, numbers by the Kruskal-Wallis test, survival
+    by the log-rank test (``pip install 'mkclust[survival]'``). Samples without a value are left
+    out of that column.
+
+    Parameters
+    ----------
+    labels : (n,) int array or pandas Series
+        Clusters. The index of a Series names the samples.
+    table : pandas frame
+        Its index names the samples, in any order; samples without a cluster are left out.
+    index : (n,) sequence, optional
+        Names of the samples of an array. Without it the rows of the table are in the order of
+        the labels.
+    time, event : str, optional
+        Columns with the time to an event or to the end of observation, and whether the event
+        occurred. By default columns with usual names, such as OS.time and OS.
+    correction : {"holm", "bh"}
+        Correction over all columns: Holm (family-wise) or Benjamini and Hochberg.
+
+    Returns
+    -------
+    Annotations
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from mkclust.inspection import compare_annotations
+    >>> table = pd.DataFrame({"stage": ["i", "i", "ii", "ii"] * 5, "age": range(20)})
+    >>> found = compare_annotations([0, 0, 1, 1] * 5, table)
+    >>> found.comparisons[0].column, found.comparisons[0].effect
+    ('stage', 1.0)
+    """
+    if correction not in CORRECTIONS:
+        raise InputError(f'correction must be "holm" or "bh", got {correction!r}')
+    clusters, table = _aligned(labels, table, index)
+    pair, skipped = survival_columns(table, time, event)
+    found, curves = [], None
+    if pair is not None:
+        try:
+            curves = survival(clusters, table[pair[0]], table[pair[1]])
+        except InputError as error:
+            if time is not None:
+                raise
+            skipped.append(f"Survival of {pair[0]} and {pair[1]}: {error}")
+            pair = None
+    if pair is not None and curves is not None:
+        name = f"{pair[0]}, {pair[1]}"
+        found.append(Comparison(name, "log-rank", curves.statistic, curves.p, np.nan, np.nan,
+                                curves.samples, ""))  # fmt: skip
+    for column in table.columns:
+        if pair is None or column not in pair:
+            try:
+                found.append(_compared(str(column), clusters, table[column]))
+            except InputError as error:
+                skipped.append(str(error))
+    adjusted = corrected(np.array([each.p for each in found]), correction)
+    found = [each._replace(p_adjusted=float(p)) for each, p in zip(found, adjusted, strict=True)]
+    ordered = tuple(sorted(found, key=lambda each: each.p))
+    return Annotations(ordered, curves, tuple(skipped), correction)
+
+
+def corrected(p: np.ndarray, correction: str) -> np.ndarray:
+    """Return p values (t,) corrected for their number.
+
+    >>> corrected(np.array([0.01, 0.04, 0.03]), "holm")
+    array([0.03, 0.06, 0.06])
+    """
+    if not len(p):
+        return p
+    if correction == "bh":
+        return np.asarray(false_discovery_control(p, method="bh"))
+    order = np.argsort(p)
+    found = np.empty(len(p))
+    found[order] = np.maximum.accumulate(np.minimum(p[order] * np.arange(len(p), 0, -1), 1.0))
+    return found
+
+
+def _aligned(labels: Any, table: Any, index: Any) -> tuple[np.ndarray, Any]:
+    """Return clusters (n,) and the rows of the table that have one, in the same order."""
+    if not hasattr(table, "columns"):
+        raise InputError(f"the annotations must be a pandas frame, got {type(table).__name__}")
+    names = getattr(labels, "index", None) if index is None else index
+    clusters = np.asarray(labels)
+    if names is None or callable(names):
+        if len(clusters) != len(table):
+            raise InputError(f"{len(table)} rows of annotations for {len(clusters)} labels")
+        return clusters, table
+    if not table.index.is_unique:
+        twice = table.index[table.index.duplicated()][0]
+        raise InputError(f"the annotations have several rows of the sample {twice!r}")
+    place = {str(name): i for i, name in enumerate(names)}
+    rows = np.array([place.get(str(name), -1) for name in table.index])
+    if (rows < 0).all():
+        raise InputError(
+            f"no sample of the annotations has a cluster: they name {table.index[0]!r}, the "
+            f"samples are named {next(iter(place))!r}"
+        )
+    return clusters[rows[rows >= 0]], table[rows >= 0]
+
+
+def _compared(name: str, clusters: np.ndarray, column: Any) -> Comparison:
+    """Compare one column; an InputError says why it cannot be compared."""
+    known = column.notna().to_numpy()
+    values, groups = column[known], clusters[known]
+    distinct, n = values.nunique(), len(values)
+    if distinct < 2:
+        raise InputError(f"{name}: it has the same value for all samples")
+    if len(np.unique(groups)) < 2:
+        raise InputError(f"{name}: only one cluster has values")
+    numeric = column.dtype.kind in "iuf" and distinct > FEW_VALUES
+    if numeric:
+        numbers = values.to_numpy(float)
+        if not np.isfinite(numbers).all():
+            raise InputError(f"{name}: it has infinite values")
+        found = kruskal(*(numbers[groups == c] for c in np.unique(groups)))
+        effect = found.statistic / (n - 1)
+        return Comparison(name, "Kruskal-Wallis", float(found.statistic), float(found.pvalue),
+                          np.nan, float(effect), n, "")  # fmt: skip
+    if distinct > n / 2:
+        raise InputError(f"{name}: {distinct} different values of {n} are no categories")
+    return _categories(name, groups, values.astype(str).to_numpy())
+
+
+def _categories(name: str, groups: np.ndarray, values: np.ndarray) -> Comparison:
+    rows, columns = (np.unique(each, return_inverse=True)[1] for each in (groups, values))
+    counts = np.zeros((rows.max() + 1, columns.max() + 1))
+    np.add.at(counts, (rows, columns), 1)
+    found = chi2_contingency(counts, correction=False)
+    effect = np.sqrt(found.statistic / (counts.sum() * (min(counts.shape) - 1)))
+    few = int(np.count_nonzero(found.expected_freq < EXPECTED))
+    note = f"{few} of {counts.size} expected counts are below {EXPECTED:g}" if few else ""
+    return Comparison(name, "chi-squared", float(found.statistic), float(found.pvalue), np.nan,
+                      float(effect), len(values), note)  # fmt: skip

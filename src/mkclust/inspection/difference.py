@@ -1,0 +1,118 @@
+"""The difference between two partitions, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse.csgraph import connected_components
+
+NOTABLE = 0.15  # share of a cluster, before or after, from which samples in common are described
+MOST = 3  # rearranged groups of clusters that are described; the others are counted
+
+
+def matched(reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Rename clusters so that as many samples as possible keep the label of the reference.
+
+    >>> matched(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0])).tolist()
+    [0, 0, 0, 1]
+    """
+    k = int(max(reference.max(), labels.max())) + 1
+    own, other = linear_sum_assignment(_table(reference, labels, k), maximize=True)
+    name = np.empty(k, dtype=int)
+    name[other] = own
+    return np.asarray(name[labels])
+
+
+def ari_of(one: np.ndarray, two: np.ndarray) -> float:
+    """Return the adjusted Rand index of two labelings by numbers from 0 on, without checks.
+
+    `metrics.ari` checks its input, which takes longer than the index of a few hundred samples.
+
+    >>> ari_of(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
+    1.0
+    """
+    table = _table(one, two, int(max(one.max(), two.max())) + 1).astype(float)
+    both, left, right, every = (
+        float(np.sum(counts * (counts - 1)) / 2)
+        for counts in (table, table.sum(axis=1), table.sum(axis=0), table.sum())
+    )
+    chance = left * right / every if every else 0.0
+    most = (left + right) / 2
+    return 1.0 if most == chance else (both - chance) / (most - chance)
+
+
+def difference(before: np.ndarray, after: np.ndarray) -> str:
+    """Return what distinguishes a partition from the one before it: splits, merges, moves.
+
+    Clusters that have a notable share of samples in common are linked. A group of linked clusters
+    is unchanged, split, merged, or divided differently. Both are (n,) labels from 0 on.
+
+    >>> difference(np.array([0] * 8 + [1] * 8), np.array([0] * 4 + [1] * 4 + [2] * 8))
+    'splits cluster 0 (4 + 4); merges nothing'
+    >>> difference(np.array([0] * 8 + [1] * 8), np.array([0, 1] * 8))
+    'divides clusters 0 and 1 differently (8 + 8 instead of 8 + 8); merges nothing'
+    """
+    k = int(max(before.max(), after.max())) + 1
+    table = _table(before, after, k)
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    linked = (table > 0) & ((table >= NOTABLE * rows[:, None]) | (table >= NOTABLE * columns))
+    linked[np.arange(k), table.argmax(axis=1)] |= rows > 0  # a scattered cluster has one link
+    linked[table.argmax(axis=0), np.arange(k)] |= columns > 0
+    both = sp.block_array([[None, sp.csr_array(linked)], [sp.csr_array(linked.T), None]])
+    group = connected_components(both, directed=False)[1]
+    splits, merges, mixed, kept = [], [], [], 0
+    for name in np.unique(group):
+        old = np.flatnonzero((group[:k] == name) & (rows > 0))
+        new = np.flatnonzero((group[k:] == name) & (columns > 0))
+        if not len(old) or not len(new):
+            continue  # a number that one of the partitions does not use
+        if len(old) == 1 and len(new) == 1:
+            kept += int(table[old[0], new[0]])
+        elif len(old) == 1:
+            splits.append((int(old[0]), sorted(table[old[0], new].tolist(), reverse=True)))
+        elif len(new) == 1:
+            merges.append(old.tolist())
+        elif joined := _joined(table[np.ix_(old, new)], rows[old]):
+            merges.append(old[joined].tolist())
+        else:
+            mixed.append((old.tolist(), rows[old].tolist(), columns[new].tolist()))
+    lines = [f"splits cluster {c} ({_sum(parts)})" for c, parts in splits]
+    mixed.sort(key=lambda each: -sum(each[1]))
+    lines += [_divided(*each) for each in mixed[:MOST]]
+    if len(mixed) > MOST:
+        lines.append(f"rearranges {sum(len(old) for old, _, _ in mixed[MOST:])} more clusters")
+    lines += [f"merges {_named(old)}" for old in merges]
+    if not splits and not mixed and not merges:
+        return f"moves {len(before) - kept} samples between clusters"
+    fewer = merges or any(len(parts) < len(old) for old, _, parts in mixed)
+    return "; ".join(lines if fewer else [*lines, "merges nothing"])
+
+
+def _joined(table: np.ndarray, sizes: np.ndarray) -> list[int]:
+    """Return the rows of a table that lie almost entirely in one common column."""
+    whole = table >= (1 - NOTABLE) * sizes[:, None]
+    column = whole.sum(axis=0).argmax()
+    return np.flatnonzero(whole[:, column]).tolist() if whole[:, column].sum() > 1 else []
+
+
+def _divided(old: list[int], sizes: list[int], parts: list[int]) -> str:
+    if len(old) > 4:
+        return f"rearranges {len(old)} clusters into {len(parts)}"
+    if len(old) != len(parts):
+        return f"divides {_named(old)} into {len(parts)} ({_sum(sorted(parts, reverse=True))})"
+    shown = f"{_sum(sorted(parts, reverse=True))} instead of {_sum(sorted(sizes, reverse=True))}"
+    return f"divides {_named(old)} differently ({shown})"
+
+
+def _named(clusters: list[int]) -> str:
+    names = [str(c) for c in clusters]
+    return f"clusters {', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sum(parts: list[int]) -> str:
+    return " + ".join(map(str, parts))
+
+
+def _table(one: np.ndarray, two: np.ndarray, k: int) -> np.ndarray:
+    return np.bincount(one * k + two, minlength=k * k).reshape(k, k)

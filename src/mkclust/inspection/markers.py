@@ -1,0 +1,230 @@
+"""Markers: the features that set each cluster apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.stats import false_discovery_control
+
+from ..data.views import MultiView
+from ..exceptions import InputError
+from .fitting import fitted, views_of
+from .rank_tests import GroupTests, group_tests
+from .view_influence import ViewInfluence, view_influence
+
+LEVEL = 0.05  # of the corrected p value
+CIRCULAR = (
+    "The clusters were found in the same features that are tested, so the p values are too small: "
+    "features differ between clusters even where there are none. Use them to rank features."
+)
+INDEPENDENT = (
+    "Each view was tested against clusters that were found without it, so the p values are valid "
+    "for features that are independent of the other views."
+)
+
+
+@dataclass(frozen=True)
+class Markers:
+    """Features of all views, tested in every cluster; one entry per test, most significant first.
+
+    Attributes
+    ----------
+    cluster : (t,) int array
+    view, feature : (t,) object arrays
+        Names.
+    effect : (t,) array
+        Standardized mean difference (Cohen's d); positive where the cluster has larger values,
+        infinite where the values differ without any spread.
+    auc : (t,) array
+        Probability that a sample of the cluster has a larger value than one of the rest.
+    p, p_adjusted : (t,) arrays
+        Two-sided Mann-Whitney test, and corrected by Benjamini and Hochberg over all t tests.
+        If `valid`, the test is against clusters that were found without the view.
+    mean, rest : (t,) arrays
+        Means of the cluster and of the rest.
+    samples : (t,) int array
+        Samples that the view holds.
+    valid : bool
+        Whether the p values are of clusters that were found without the tested view.
+    """
+
+    title: ClassVar[str] = "Markers"
+
+    cluster: np.ndarray
+    view: np.ndarray
+    feature: np.ndarray
+    effect: np.ndarray
+    auc: np.ndarray
+    p: np.ndarray
+    p_adjusted: np.ndarray
+    mean: np.ndarray
+    rest: np.ndarray
+    samples: np.ndarray
+    valid: bool
+
+    COLUMNS: ClassVar[tuple[str, ...]] = (
+        "cluster", "view", "feature", "effect", "auc", "p", "p_adjusted", "mean", "rest", "samples",
+    )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.p)
+
+    @property
+    def warning(self) -> str:
+        """What the p values mean."""
+        return INDEPENDENT if self.valid else CIRCULAR
+
+    def to_frame(self) -> Any:
+        """Return a pandas frame with a row per test, most significant first."""
+        import pandas as pd
+
+        return pd.DataFrame({name: getattr(self, name) for name in self.COLUMNS})
+
+    def top(self, cluster: int, count: int = 10, view: str | None = None) -> np.ndarray:
+        """Return the places of the first `count` features of a cluster, in one view or in all."""
+        chosen = self.cluster == cluster
+        if view is not None:
+            chosen &= self.view == view
+        return np.flatnonzero(chosen)[:count]
+
+    def __str__(self) -> str:
+        k = int(self.cluster.max()) + 1
+        counts = np.bincount(self.cluster[self.p_adjusted < LEVEL], minlength=k)
+        first = [self.top(c, 1) for c in range(k)]
+        best = ", ".join(
+            f"{self.feature[place[0]]} in cluster {c}"
+            for c, place in enumerate(first)
+            if len(place)
+        )
+        return (
+            f"{counts.sum()} of {len(self)} tests of a feature in a cluster are below "
+            f"{LEVEL:g} after correction; the first of every cluster: {best}"
+        )
+
+
+def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) -> Markers:
+    """Test which features set each cluster apart from the rest.
+
+    Every column of every view is tested in every cluster, over the samples that the view holds.
+    Sparse views stay sparse. O(n f log n) per view, without refits unless `valid`.
+
+    Parameters
+    ----------
+    estimator : MultiViewClusterer
+        Fitted to `views`, or not.
+    views : as for its `fit`
+        Tables; kernel matrices have no features.
+    valid : bool or ViewInfluence
+        False: the p values are of the clusters of the fit. They are too small, because the
+        clusters were found in the same features. True: the p values of every view are of
+        clusters that were found without it, matched to those of the fit. This needs two views
+        and a refit per view; a result of `view_influence` saves the refits. Splitting the
+        samples would not give valid p values: the labels of the held-out samples depend on the
+        tested values, too. Effect, AUC and means are always those of the fit.
+
+    Returns
+    -------
+    Markers
+
+    References
+    ----------
+    L. Gao, J. Bien, D. Witten. Selective inference for hierarchical clustering. Journal of the
+    American Statistical Association 119, 2024.
+
+    Examples
+    --------
+    >>> from mkclust import GraphFusion, datasets
+    >>> from mkclust.inspection import markers
+    >>> views = datasets.make_views(90, n_clusters=3, n_views=2, noise=0.5, random_state=0)
+    >>> found = markers(GraphFusion(3, random_state=0), views)
+    >>> len(found), bool(found.p[0] == found.p.min())
+    (60, True)
+    """
+    model = fitted(estimator, views)
+    data, rows = views_of(model, views)
+    if data.kernels:
+        raise InputError("markers need tables: kernel matrices have no features")
+    labels = np.asarray(model.labels_)[rows]
+    k = int(labels.max()) + 1
+    if k < 2:
+        raise InputError("markers need at least two clusters")
+    parts = []
+    others = None if valid is False else _labels_without(model, data, labels, valid)
+    for p in range(data.n_views):
+        found = _tested(data, p, np.arange(len(data)), labels, k)
+        if others is not None:
+            found = replace(found, p=_tested(data, p, *others[p], k).p)
+        parts.append(_entries(found, data, p, _feature_names(model, data, p)))
+    return _sorted(parts, others is not None)
+
+
+def _tested(data: MultiView, p: int, rows: np.ndarray, labels: np.ndarray, k: int) -> GroupTests:
+    """Test the columns of view p among those of `rows` (b,), with labels (b,), that it holds."""
+    held = slice(None) if data.present is None else data.present[rows, p]
+    return group_tests(data.views[p][rows[held]], labels[held], k)
+
+
+def _labels_without(
+    model: Any, data: MultiView, labels: np.ndarray, valid: bool | ViewInfluence
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the samples that the other views of every view hold, and their labels from these."""
+    if data.n_views < 2:
+        raise InputError(
+            "valid p values need two views: each view is tested against clusters of the others"
+        )
+    influence = valid if isinstance(valid, ViewInfluence) else view_influence(model, data)
+    if influence.names != data.names:
+        raise InputError("the result of view_influence is of other views")
+    return [(left.rows, matched(left.labels, labels[left.rows])) for left in influence.without]
+
+
+def matched(found: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Renumber clusters (n,) to overlap most with `labels` (n,), one to one.
+
+    >>> matched(np.array([1, 1, 0, 0]), np.array([0, 0, 0, 1])).tolist()
+    [0, 0, 1, 1]
+    """
+    k = int(max(found.max(), labels.max())) + 1
+    table = np.zeros((k, k))
+    np.add.at(table, (found, labels), 1)
+    return np.asarray(linear_sum_assignment(table, maximize=True)[1][found])
+
+
+def _feature_names(model: Any, data: MultiView, p: int) -> np.ndarray:
+    """Return the names of the columns of view p, or their numbers in the table that was given."""
+    own = data.feature_names[p]
+    if own is None:  # rows that are read in chunks keep the names in the model
+        own = model.view_feature_names_in_[p]
+    if own is not None:
+        return np.asarray(own, dtype=object)
+    filled = getattr(model, "_imputation", None)
+    imputer = None if filled is None else filled.views[p]
+    columns = np.arange(data.widths[p]) if imputer is None else np.flatnonzero(imputer.kept)
+    return columns.astype(str).astype(object)
+
+
+def _entries(
+    found: GroupTests, data: MultiView, p: int, names: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return one entry per cluster and column, without clusters that the view lacks."""
+    k, f = found.p.shape
+    entries = {
+        "cluster": np.repeat(np.arange(k), f),
+        "view": np.full(k * f, data.names[p], dtype=object),
+        "feature": np.tile(names, k),
+        **{name: getattr(found, name).ravel() for name in ("effect", "auc", "p", "mean", "rest")},
+        "samples": np.full(k * f, data.own_rows(p).shape[0]),
+    }
+    tested = ~np.isnan(entries["p"])
+    return {name: values[tested] for name, values in entries.items()}
+
+
+def _sorted(parts: list[dict[str, np.ndarray]], valid: bool) -> Markers:
+    """Return all entries: the smallest p value first, then the largest |AUC - 0.5|."""
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    joined["p_adjusted"] = false_discovery_control(joined["p"], method="bh")
+    order = np.lexsort((-np.abs(joined["auc"] - 0.5), joined["p"]))
+    return Markers(**{name: values[order] for name, values in joined.items()}, valid=valid)

@@ -1,0 +1,133 @@
+"""Samples that some views lack: refused by the compared methods, or placed by their neighbors."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from _support.fits import fit_quietly
+from mkclust import METHODS, MultiView, cluster, load, metrics
+from mkclust.baselines import COMPARED
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import InputError, MissingRowsWarning
+from mkclust.inspection import choose_k, stability, verify, view_influence
+from mkclust.report import write_report
+
+N, K = 60, 3
+WHOLE = make_views(N, K, 3, noise=0.3, separation=6.0, random_state=0)
+NAMES = [method.name for method in COMPARED]
+every_compared = pytest.mark.parametrize("name", NAMES)
+every_method = pytest.mark.parametrize("name", METHODS)
+
+
+def incomplete(share=0.2, kernels=False):
+    present = np.random.default_rng(0).random((N, 3)) >= share
+    present[~present.any(axis=1), 0] = True
+    views = [view @ view.T for view in WHOLE.views] if kernels else list(WHOLE.views)
+    return MultiView(views, present=present, kernels=kernels)
+
+
+def settings_of(name):
+    return {"missing_rows": "complete"} if name in NAMES else {}
+
+
+@pytest.fixture(scope="module")
+def fits():
+    views = incomplete()
+    return {name: fit_quietly(name, views, K, **settings_of(name)) for name in NAMES}
+
+
+@every_compared
+def test_they_are_refused_by_default_with_the_parameter_that_places_them(name):
+    with pytest.raises(InputError, match=r'lacks sample .*missing_rows="complete" fits'):
+        METHODS[name](K).fit(incomplete())
+    with pytest.raises(InputError, match='missing_rows must be "raise" or "complete"'):
+        METHODS[name](K, missing_rows="mean").fit(WHOLE)
+
+
+@every_compared
+def test_complete_samples_are_fitted_and_the_others_placed(name, fits):
+    views, model = incomplete(), fits[name]
+    complete = views.present.all(axis=1)
+    assert 0 < complete.sum() < N
+    assert metrics.accuracy(WHOLE.labels, model.labels_) == 1.0
+    alone = fit_quietly(name, WHOLE[complete], K)
+    np.testing.assert_array_equal(model.labels_[complete], alone.labels_)
+    for attribute in ("embedding_", "graph_", "kernel_"):
+        assert hasattr(model, attribute) == hasattr(alone, attribute)
+        if hasattr(model, attribute):
+            found = getattr(model, attribute)
+            assert len(found) == N and np.isfinite(found).all()
+    assert f"fitted to the {complete.sum()} samples that all views have" in model.notes_[-1]
+    assert model.support_.tolist() == views.present.sum(axis=1).tolist()
+
+
+def test_the_user_is_told():
+    with pytest.warns(MissingRowsWarning, match="have the cluster of their nearest fitted samples"):
+        cluster(incomplete(), K, method="akkm", parameters={"missing_rows": "complete"})
+
+
+@every_compared
+def test_complete_views_give_the_same_answer(name):
+    expected = fit_quietly(name, WHOLE, K)
+    model = fit_quietly(name, WHOLE, K, missing_rows="complete")
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert model.presence_ is None and model.notes_ == ()
+
+
+@pytest.mark.parametrize("name", ["akkm", "swmc"])
+@pytest.mark.parametrize("kind", ["kernels", "sparse"])
+def test_kernels_and_sparse_views(name, kind):
+    views = incomplete(kernels=kind == "kernels")
+    if kind == "sparse":
+        sparse = [sp.csr_array(np.nan_to_num(view)) for view in views.views]
+        views = MultiView(sparse, present=views.present)
+    model = fit_quietly(name, views, K, missing_rows="complete")
+    assert metrics.accuracy(WHOLE.labels, model.labels_) == 1.0
+
+
+def test_too_few_complete_samples_are_counted():
+    present = np.ones((N, 2), dtype=bool)
+    present[:30, 0] = present[32:, 1] = False
+    views = MultiView(list(WHOLE.views[:2]), present=present)
+    with pytest.raises(InputError, match="no more than 3 samples are common"):
+        fit_quietly("akkm", views, K, missing_rows="complete")
+    present = np.ones((N, 3), dtype=bool)
+    present[:20, 0] = present[20:40, 1] = present[40:58, 2] = False
+    with pytest.raises(InputError, match="2 of the 60 samples are in every view, too few for 3"):
+        fit_quietly("akkm", MultiView(WHOLE, present=present), K, missing_rows="complete")
+
+
+@every_method
+def test_every_question_is_answered_or_refused(name, fits):
+    views = incomplete()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = fits.get(name) or fit_quietly(name, views, K)
+        assert choose_k(model, views, [K]).k == K
+        found = stability(model, views, n_splits=2)
+        assert found.labels.tolist() == model.labels_.tolist()
+        assert [left.ari for left in view_influence(model, views).without] == [1.0] * 3
+        if name == "graph-fusion":
+            assert verify(model, views).holds
+            return
+        why = "no closed form to verify" if name == "mkc-dnm" else "has no verification"
+        with pytest.raises(InputError, match=why):
+            verify(model, views)
+
+
+@pytest.mark.parametrize("name", ["akkm", "swmc"])
+def test_reports_saved_models_and_the_command_line(name, fits, run, tmp_path):
+    page = tmp_path / "page.html"
+    write_report(fits[name], page, incomplete())
+    assert "have the cluster of their nearest fitted samples" in page.read_text(encoding="utf-8")
+    again = load(fits[name].save(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(again.labels_, fits[name].labels_)
+    arrays = {f"view{p}": view for p, view in enumerate(incomplete().views)}
+    np.savez(tmp_path / "views.npz", **arrays)
+    code, _, err = run("cluster", "views.npz", "-k", K, "--method", name, "-o", "out")
+    assert code == 2 and "--missing-rows complete fits the complete samples" in err
+    code, out, _ = run("cluster", "views.npz", "-k", K, "--method", name, "-o", "out",
+                       "--missing-rows", "complete", "--no-stability")  # fmt: skip
+    assert code == 0 and "of their nearest fitted samples" in " ".join(out.split())

@@ -1,0 +1,144 @@
+"""Masked cells are missing, and datetimes are no numbers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from mkclust import GraphFusion, MultiView, datasets
+from mkclust.chunked.rows import Rows
+from mkclust.exceptions import InputError, MissingRowsWarning
+
+pytestmark = pytest.mark.versions
+VIEWS = datasets.make_views(60, 3, 2, noise=0.5, random_state=0)
+A, B = VIEWS.views
+DATES = np.array([["2020-01-01", "NaT"], ["2020-01-03", "2020-01-04"]] * 30, dtype="M8[D]")
+
+
+def masked(rows=(), cells=(), dtype=float):
+    """The first view with garbage under a mask."""
+    mask = np.zeros(A.shape, dtype=bool)
+    mask[list(rows)] = True
+    for cell in cells:
+        mask[cell] = True
+    return np.ma.array(np.where(mask, 1e6, 100 * A).astype(dtype), mask=mask)
+
+
+def test_a_masked_row_is_a_missing_row():
+    gone = [3, 17, 40]
+    given = np.ma.getdata(masked(gone)).copy()
+    given[gone] = np.nan
+    views = MultiView([masked(gone), B])
+    assert np.flatnonzero(~views.present[:, 0]).tolist() == gone
+    with pytest.warns(MissingRowsWarning):
+        labels = [GraphFusion(3, random_state=0).fit([X, B]).labels_ for X in (masked(gone), given)]
+    np.testing.assert_array_equal(*labels)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int, np.uint8, bool])
+def test_masked_cells_are_refused_as_missing_cells(dtype):
+    holes = masked(cells=[(4, 7)], dtype=dtype)
+    for views in ([holes, B], {"one": holes, "two": B}):
+        assert np.argwhere(np.isnan(MultiView(views).views[0])).tolist() == [[4, 7]]
+        with pytest.raises(InputError, match=r"1 NaN cell.*row 4, column 7"):
+            GraphFusion(3).fit(views)
+    with pytest.raises(InputError, match="NaN"):
+        GraphFusion(3).fit(holes)
+    with pytest.raises(InputError, match="NaN"):
+        GraphFusion(3, columns=["a"] * 5 + ["b"] * 5).fit(holes)
+    assert np.isnan(Rows([holes, B]).in_memory().views[0]).sum() == 1
+
+
+def test_a_mask_without_effect_changes_nothing():
+    counts = np.ma.array(np.arange(120).reshape(60, 2))
+    assert MultiView([counts, B]).views[0].dtype.kind == "i"
+    assert not isinstance(MultiView([np.ma.array(A), B]).views[0], np.ma.MaskedArray)
+
+
+def test_a_masked_row_and_column_of_a_kernel_is_a_missing_sample():
+    kernels = np.ma.array(np.stack([A @ A.T, B @ B.T]))
+    kernels[0, 5, :] = np.ma.masked
+    kernels[0, :, 5] = np.ma.masked
+    assert np.argwhere(~MultiView(kernels, kernels=True).present).tolist() == [[5, 0]]
+
+
+def test_masked_labels_are_refused():
+    with pytest.raises(InputError, match="labels has 20 masked entries"):
+        MultiView([A, B], labels=np.ma.array(VIEWS.labels, mask=VIEWS.labels == 0))
+
+
+@pytest.mark.parametrize(
+    "dates",
+    [
+        DATES,
+        DATES - DATES[0, 0],
+        DATES.tolist(),
+        DATES.astype(object),
+        np.array([[1.0, pd.NaT]] * 60, dtype=object),
+        np.ma.array(DATES, mask=DATES == DATES[0, 0]),
+        pd.DataFrame(DATES, columns=["from", "to"]).astype("M8[ns]"),
+    ],
+)
+def test_datetimes_are_refused_with_the_way_to_convert_them(dates):
+    for views in ([dates, B], [dates]):
+        with pytest.raises(InputError, match=r"datetimes.*not numbers: convert them.*timedelta64"):
+            MultiView(views)
+    if not isinstance(dates, list):
+        with pytest.raises(InputError, match=r"datetimes.*not numbers"):
+            GraphFusion(3).fit(dates)
+
+
+def test_a_polars_column_of_datetimes_is_named():
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"x": A[:, 0], "when": DATES[:, 0]})
+    with pytest.raises(InputError, match=r"a column of datetimes \('when'\)"):
+        MultiView([frame, B])
+
+
+@pytest.mark.parametrize("views", [[pd.DataFrame()] * 2, [pd.DataFrame(index=range(5))] * 2])
+def test_empty_frames_are_named(views):
+    with pytest.raises(InputError, match="view 'view1' is empty"):
+        MultiView(views)
+    with pytest.raises(InputError, match="is empty"):
+        GraphFusion(3).fit(views[0])
+    named = pd.DataFrame({"x": []}, index=pd.Index([], dtype=str))
+    with pytest.raises(InputError, match="view 'b' is empty"):
+        MultiView({"a": pd.DataFrame({"x": [1.0]}, index=["p"]), "b": named})
+
+
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_integers_beyond_a_float_are_refused(digits):
+    rows = [[10**digits, 1], [2, 3], [4, 5], [6, 7]]
+    for views in ([rows], [np.array(rows, dtype=object)], {"a": rows, "b": rows}):
+        with pytest.raises(InputError, match="integer beyond the range of floating-point"):
+            GraphFusion(2).fit(views)
+    with pytest.raises(InputError, match="integer beyond the range of floating-point"):
+        GraphFusion(2).fit(rows)
+
+
+def broken(form, part, place, value):
+    matrix = getattr(sp, form)(np.where(A > 0, A, 0))
+    getattr(matrix, part)[place] = value
+    return matrix
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "bsr_array", "coo_array"])
+@pytest.mark.parametrize("value", [-7, 10**8])
+def test_sparse_matrices_with_indices_out_of_range_are_refused(form, value):
+    if form == "coo_array":
+        matrix = sp.coo_array(np.where(A > 0, A, 0))
+        matrix.coords[1][3] = value
+        damaged = [matrix]
+    else:
+        damaged = [broken(form, "indices", 3, value), broken(form, "indptr", 1, value)]
+    for matrix in damaged:
+        for call in (lambda m: MultiView([m, B]), GraphFusion(3).fit, lambda m: Rows([m, B])):
+            with pytest.raises(InputError, match="indices outside its shape"):
+                call(matrix)
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_array", "bsr_array", "coo_array", "lil_array",
+                                  "dok_array", "dia_array"])  # fmt: skip
+def test_sound_sparse_matrices_are_taken_and_not_changed(form):
+    matrix = getattr(sp, form)(np.where(A > 0, A, 0))
+    np.testing.assert_array_equal(MultiView([matrix, B]).views[0].toarray(), matrix.toarray())

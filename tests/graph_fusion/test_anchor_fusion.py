@@ -1,0 +1,194 @@
+"""Graph fusion with anchors: the rule, the result, its description, new samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from mkclust import GraphFusion, MultiView, datasets, load
+from mkclust.chunked.anchor_run import AnchorRun
+from mkclust.chunked.rows import Rows
+from mkclust.data.memory import physical_memory
+from mkclust.exceptions import InputError, MissingRowsWarning
+from mkclust.graph_fusion import search
+from mkclust.graph_fusion.anchor_fusion import (
+    anchor_links,
+    n_anchors,
+    sample_size,
+    sampled_fusion,
+    trial_matrix,
+)
+
+K = 3
+
+
+@pytest.fixture(scope="module")
+def views():
+    return datasets.make_views(1500, K, 2, noise=0.5, n_noise_views=1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(views):
+    return GraphFusion(K, neighbors="anchors", random_state=0).fit(views)
+
+
+def rings(n, seed=0):
+    """Return two views of three concentric rings, each turned into other coordinates."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    found = []
+    for _ in range(2):
+        angle = rng.uniform(0, 2 * np.pi, n)
+        plane = np.column_stack([np.cos(angle), np.sin(angle)]) * (1 + 2 * y)[:, None]
+        plane += 0.1 * rng.standard_normal((n, 2))
+        found.append(plane @ np.linalg.qr(rng.standard_normal((5, 2)))[0].T)
+    return found, y
+
+
+class TestRule:
+    def test_by_number_of_samples(self, views, monkeypatch):
+        assert search.neighbor_search(views) == "exact"
+        monkeypatch.setattr(search, "EXACT_UP_TO", 1000)
+        assert search.neighbor_search(views) == "anchors"
+        assert search.neighbor_search(Rows(views)) == "anchors"
+        assert search.neighbor_search(views, "exact") == "exact"
+
+    def test_by_memory(self, views, monkeypatch):
+        monkeypatch.setattr(search, "physical_memory", lambda: 1e6)
+        assert search.neighbor_search(views) == "anchors"
+        with pytest.raises(InputError, match=r"exact graphs of 1500 .*neighbors=\"anchors\""):
+            GraphFusion(K, neighbors="exact").fit(views)
+
+    def test_sparse_views_count_as_stored(self):
+        wide = sp.random_array((5000, 400_000), density=1e-5, rng=np.random.default_rng(0))
+        assert search.graph_memory(MultiView([sp.csr_array(wide)])) < 1e9
+        assert physical_memory() > 1e9
+
+    def test_kernels_are_exact(self, views):
+        kernels = MultiView([np.eye(30) + 1], kernels=True)
+        assert search.neighbor_search(kernels) == "exact"
+        with pytest.raises(InputError, match="kernels have no anchors"):
+            GraphFusion(2, precomputed=True, neighbors="anchors").fit(kernels)
+
+    def test_unknown_words_are_refused(self, views):
+        with pytest.raises(InputError, match=r"neighbors must be .*got 'some'"):
+            GraphFusion(K, neighbors="some").fit(views)
+
+
+class TestResult:
+    def test_planted_clusters_and_noise_views(self, views, model):
+        assert adjusted_rand_score(views.labels, model.labels_) > 0.98
+        assert model.unrelated_views_ == ["noise1"]
+        exact = GraphFusion(K, neighbors="exact", random_state=0).fit(views)
+        np.testing.assert_allclose(model.weights_, exact.weights_, atol=1e-12)
+        assert model.metrics_ == exact.metrics_
+
+    def test_rings_that_k_means_does_not_find(self):
+        some, y = rings(3000)
+        model = GraphFusion(3, neighbors="anchors", random_state=0).fit(some)
+        assert adjusted_rand_score(y, model.labels_) > 0.98
+        assert adjusted_rand_score(y, KMeans(3, n_init=3).fit_predict(np.hstack(some))) < 0.5
+
+    def test_all_samples_give_eigenvectors_of_the_affinity(self, views):
+        """With every row in the sample, one step of iteration changes nothing."""
+        run = AnchorRun(Rows(views), 0, None, None, {})
+        sample = run.sample(10**6, checked=True)
+        assert len(sample) == len(views)
+        fusion = sampled_fusion(sample, K, 10, 0)
+        links = anchor_links(sample, fusion, 100, 5, 0)
+        values, W = run.iterate(links, trial_matrix(links, sample, 7))
+        Z, degree = links(list(sample.views))
+        C = links.column_scales(np.asarray(Z.sum(axis=0)).ravel())
+        B = Z.toarray().astype(float) * C / np.sqrt(degree)[:, None]
+        U = np.asarray(Z @ W)[:, :7] / np.sqrt(degree)[:, None]
+        np.testing.assert_allclose(U.T @ U, np.eye(7), atol=1e-5)
+        np.testing.assert_allclose(B @ (B.T @ U), U * values[:7], atol=1e-5)
+        np.testing.assert_allclose(values[:7], np.linalg.svd(B)[1][:7] ** 2, atol=1e-5)
+        assert values[0] == pytest.approx(1, abs=1e-6)
+
+    def test_a_sample_is_enough(self, views, model, monkeypatch):
+        monkeypatch.setattr("mkclust.graph_fusion.anchor_fusion.SAMPLE", 600)
+        monkeypatch.setattr("mkclust.graph_fusion.anchor_fusion.ANCHORS", 60)
+        monkeypatch.setattr("mkclust.graph_fusion.anchor_fusion.WEIGHED", 400)
+        few = GraphFusion(K, neighbors="anchors", random_state=0).fit(views)
+        assert "made from 600 samples; view weights from 400 samples" in few.notes_[0]
+        assert few.n_anchors_ <= 60
+        assert adjusted_rand_score(model.labels_, few.labels_) > 0.98
+
+    def test_sparse_words(self):
+        rng = np.random.default_rng(0)
+        y = rng.integers(3, size=900)
+        rate = np.where(rng.random((3, 400)) < 0.1, 0.4, 0.02)
+        words = [sp.csr_array(rng.poisson(rate[y])) for _ in range(2)]
+        model = GraphFusion(3, neighbors="anchors", random_state=0).fit(words)
+        assert adjusted_rand_score(y, model.labels_) > 0.98
+        assert all(sp.issparse(view) for view in model._extension.links.views)
+
+    def test_samples_that_views_lack(self, views):
+        present = np.random.default_rng(0).random((1500, 3)) > 0.2
+        present[:, 0] |= ~present.any(axis=1)
+        some = MultiView(views, present=present)
+        with pytest.warns(MissingRowsWarning):
+            model = GraphFusion(K, neighbors="anchors", random_state=0).fit(some)
+        assert adjusted_rand_score(views.labels, model.labels_) > 0.85
+        np.testing.assert_array_equal(model.predict(some), model.labels_)
+
+    def test_one_view_one_cluster_and_duplicates(self, views):
+        assert len(set(GraphFusion(2, neighbors="anchors").fit(views.views[0]).labels_)) == 2
+        assert set(GraphFusion(1, neighbors="anchors").fit(views).labels_.tolist()) == {0}
+        twice = [np.repeat(view[:40], 30, axis=0) for view in views.views]
+        labels = GraphFusion(K, neighbors="anchors", random_state=0).fit(twice).labels_
+        assert all(len(set(group)) == 1 for group in labels.reshape(40, 30).tolist())
+
+    def test_sizes(self):
+        assert n_anchors(10, 3) == 5
+        assert sample_size(10**7, 20, 800) == 10_000
+        assert sample_size(10**7, 20, 10**6) == 2000
+        assert sample_size(300, 3, 800) == 300
+
+
+class TestDescription:
+    def test_search_and_anchors_are_named(self, model, views):
+        assert model.neighbor_search_ == "anchors"
+        assert model.describe()[0].startswith("anchor graphs: each sample is linked to 5 of up to")
+        assert model.notes_[0].startswith("1500 samples: neighbors by links to")
+        exact = GraphFusion(K, random_state=0).fit(views)
+        assert (exact.neighbor_search_, exact.n_anchors_) == ("exact", None)
+        assert "exact neighbors" in exact.describe()[0]
+
+    def test_what_had_no_effect_is_said(self, views, tmp_path):
+        model = GraphFusion(K, work=tmp_path / "work", dask="localhost:1", random_state=0)
+        notes = model.fit(views[:100]).notes_
+        assert notes[0].startswith("work and dask were not used: the neighbors of 100 samples")
+        assert not (tmp_path / "work").exists()
+
+    def test_verify_needs_exact_graphs(self, model, views):
+        with pytest.raises(InputError, match="verify needs exact graphs"):
+            model.verify(views)
+
+    def test_a_resumable_run_needs_a_seed(self, views, tmp_path):
+        with pytest.raises(InputError, match="random_state"):
+            GraphFusion(K, neighbors="anchors", work=tmp_path).fit(views)
+
+
+class TestNewSamples:
+    def test_fitted_samples_keep_their_labels(self, model, views):
+        np.testing.assert_array_equal(model.predict(views), model.labels_)
+        np.testing.assert_allclose(model.transform(views), model.embedding_, atol=1e-6)
+
+    def test_new_samples_join_their_clusters(self, views):
+        model = GraphFusion(K, neighbors="anchors", random_state=0).fit(views[:1000])
+        assert adjusted_rand_score(views.labels[1000:], model.predict(views[1000:])) > 0.95
+
+    def test_saved_and_loaded(self, model, views, tmp_path):
+        again = load(model.save(tmp_path / "model.npz"))
+        np.testing.assert_array_equal(again.predict(views[:200]), model.labels_[:200])
+        assert again.describe() == model.describe()
+
+    def test_a_sample_without_a_view(self, model, views):
+        some = [view[:50].copy() for view in views.views]
+        some[1][:20] = np.nan
+        assert np.mean(model.predict(some) == model.labels_[:50]) > 0.9

@@ -1,0 +1,136 @@
+"""Anchor graphs: links, weights, and the affinity they stand for."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mkclust.graphs.anchors import (
+    AnchorBlock,
+    AnchorLinks,
+    anchor_groups,
+    link_weights,
+    smallest,
+)
+from mkclust.graphs.metrics import Metric, view_metrics
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def links_of(views, count=3, anchors=12, shares=(0.6, 0.4)) -> AnchorLinks:
+    """Return links with one Euclidean block per view, all rows as the sample."""
+    n = views[0].shape[0]
+    names = tuple(f"view{p + 1}" for p in range(len(views)))
+    metrics = [view_metrics(view, name) for view, name in zip(views, names, strict=True)]
+    blocks = tuple(
+        AnchorBlock(0, np.eye(len(views))[p], anchor_groups(metric[0], anchors, 0), share)
+        for p, (metric, share) in enumerate(zip(metrics, shares, strict=True))
+    )
+    return AnchorLinks(tuple(views), np.ones((n, len(views)), dtype=bool), names, blocks, count)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (50, 16), (20, 1000), (3, 1601)])
+def test_the_smallest_entries_in_order(rng, shape):
+    values = rng.standard_normal(shape)
+    count = min(5, shape[1])
+    places, found = smallest(values.copy(), count)
+    np.testing.assert_allclose(found, np.sort(values, axis=1)[:, :count])
+    np.testing.assert_array_equal(np.take_along_axis(values, places, axis=1), found)
+
+
+def test_equal_entries_are_taken_once(rng):
+    places, found = smallest(np.zeros((4, 40)), 5)
+    assert all(len(set(row)) == 5 for row in places.tolist())
+    assert not found.any()
+
+
+def test_weights_sum_to_one_and_decrease_with_distance():
+    weights = link_weights(np.array([[0.0, 1.0, 4.0], [0.0, 0.0, 0.0]]), angular=False)
+    np.testing.assert_allclose(weights.sum(axis=1), 1)
+    np.testing.assert_allclose(weights[0], np.exp([0, -0.25, -1]) / np.exp([0, -0.25, -1]).sum())
+    np.testing.assert_allclose(weights[1], 1 / 3)
+
+
+def test_a_right_angle_is_no_link():
+    weights = link_weights(np.array([[1.0, 2.0], [2.0, 2.0]]), angular=True)
+    np.testing.assert_array_equal(weights, [[1, 0], [0, 0]])
+
+
+def test_every_row_is_linked_to_its_nearest_anchors(rng):
+    view = rng.standard_normal((80, 4))
+    links = links_of([view], shares=(1.0,))
+    points = view_metrics(view, "view1")[0].points
+    groups = links.blocks[0].groups
+    centers = np.array([points[groups == g].mean(axis=0) for g in range(links.blocks[0].size)])
+    length = [np.sqrt((points[groups == g] ** 2).sum(axis=1).mean()) for g in set(groups.tolist())]
+    centers *= (np.array(length) / np.linalg.norm(centers, axis=1))[:, None]
+    D2 = ((points[:, None] - centers) ** 2).sum(axis=2)
+    Z, degree = links([view])
+    nearest = np.sort(np.argsort(D2, axis=1)[:, :3], axis=1)
+    np.testing.assert_array_equal(np.sort(Z.indices.reshape(80, 3), axis=1), nearest)
+    expected = link_weights(np.sort(D2, axis=1)[:, :3], angular=False)
+    np.testing.assert_allclose(np.sort(Z.data.reshape(80, 3)), np.sort(expected), atol=1e-5)
+    np.testing.assert_allclose(degree, 1)
+
+
+def test_the_affinity_is_doubly_stochastic(rng):
+    views = [rng.standard_normal((90, 3)), rng.standard_normal((90, 6))]
+    links = links_of(views)
+    Z, degree = links(views)
+    C = links.column_scales(np.asarray(Z.sum(axis=0)).ravel())
+    B = Z.toarray() * C / np.sqrt(degree)[:, None]
+    S = B @ B.T
+    np.testing.assert_allclose(S.sum(axis=0), 1, atol=1e-5)
+    assert np.linalg.eigvalsh(S).max() < 1 + 1e-5
+    assert np.diff(Z.indptr).max() == 6
+    np.testing.assert_allclose(np.asarray(Z.sum(axis=1)).ravel(), 2, atol=1e-5)
+
+
+def test_a_row_that_a_view_lacks_has_no_links_there(rng):
+    views = [rng.standard_normal((60, 3)), rng.standard_normal((60, 3))]
+    links = links_of(views)
+    present = np.ones((10, 2), dtype=bool)
+    present[4, 1] = False
+    some = [view[:10].copy() for view in views]
+    some[1][4] = np.nan
+    Z, degree = links(some, present)
+    assert degree[4] == pytest.approx(0.6) and degree[3] == pytest.approx(1.0)
+    assert not Z[[4]].toarray()[0, links.starts[1] :].any()
+    whole = links([view[:10] for view in views])[0]
+    np.testing.assert_allclose(Z[[3]].toarray(), whole[[3]].toarray(), atol=1e-6)
+
+
+def test_sparse_views_stay_sparse(rng):
+    counts = sp.csr_array(rng.poisson(0.05, (200, 300)).astype(float))
+    metric = view_metrics(counts, "words")[1]
+    groups = anchor_groups(metric, 20, 0)
+    block = AnchorBlock(1, np.ones(1), groups, 1.0)
+    links = AnchorLinks((counts,), np.ones((200, 1), dtype=bool), ("words",), (block,), 4)
+    Z, _ = links([counts])
+    assert sp.issparse(links._anchors[0][0])
+    dense = AnchorLinks(
+        (counts.toarray(),), np.ones((200, 1), dtype=bool), ("words",), (block,), 4
+    )([counts.toarray()])[0]
+    np.testing.assert_allclose(Z.toarray(), dense.toarray(), atol=1e-5)
+
+
+def test_groups_of_wide_points_are_those_of_their_clusters(rng):
+    y = np.repeat(np.arange(4), 50)
+    points = Metric("x", rng.standard_normal((4, 2000))[y] * 3 + rng.standard_normal((200, 2000)))
+    groups = anchor_groups(points, 20, 0)
+    assert all(len(set(y[groups == g].tolist())) == 1 for g in set(groups.tolist()))
+    np.testing.assert_array_equal(groups, anchor_groups(points, 20, 0))
+
+
+def test_links_are_sent_without_what_they_can_compute_again(rng):
+    views = [rng.standard_normal((50, 3)), rng.standard_normal((50, 2))]
+    links = links_of(views)
+    before = links(views)[0]
+    after = pickle.loads(pickle.dumps(links))(views)[0]
+    np.testing.assert_array_equal(before.toarray(), after.toarray())

@@ -1,0 +1,120 @@
+"""Membership and confidence: probabilities, consistent with labels and with predict."""
+
+import numpy as np
+import pytest
+
+from _support.fits import fit_quietly
+from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, load, metrics
+from mkclust.data.datasets import make_views
+from mkclust.linalg.membership import membership, temperature
+
+WITHOUT = ("cagl", "oplf", "swmc")  # labels without centers in an embedding, CAGL on clear data
+
+
+@pytest.fixture(scope="module")
+def views():
+    return make_views(90, 3, 3, noise=1.5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(views):
+    return GraphFusion(3, random_state=0).fit(views[:80])
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_with_an_embedding_has_probabilities(name, views):
+    model = fit_quietly(name, views, 3)
+    if name in WITHOUT:
+        assert not hasattr(model, "cluster_centers_")
+        assert not hasattr(model, "membership_") and not hasattr(model, "confidence_")
+        with pytest.raises(AttributeError, match="without cluster centers"):
+            model.membership_  # noqa: B018
+        return
+    P = model.membership_
+    assert P.shape == (90, 3) and (P >= 0).all()
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    np.testing.assert_array_equal(P.argmax(axis=1), model.labels_)
+    np.testing.assert_array_equal(model.confidence_, P.max(axis=1))
+
+
+def test_an_unfitted_estimator_has_none():
+    assert not hasattr(GraphFusion(3), "membership_")
+
+
+@pytest.mark.parametrize("method", [GraphFusion, MKCDNM])
+def test_predict_proba_agrees_with_predict_and_with_the_fit(method, views):
+    model = method(3, random_state=0).fit(views[:80])
+    new = model.predict_proba(views[80:])
+    np.testing.assert_array_equal(new.argmax(axis=1), model.predict(views[80:]))
+    np.testing.assert_allclose(new.sum(axis=1), 1)
+    np.testing.assert_allclose(model.predict_proba(views[:80]), model.membership_, atol=1e-9)
+
+
+def test_a_saved_model_has_the_same_probabilities(model, views, tmp_path):
+    again = load(model.save(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(again.membership_, model.membership_)
+    np.testing.assert_array_equal(again.predict_proba(views), model.predict_proba(views))
+
+
+def test_samples_between_two_clusters_are_less_certain(model):
+    rows = model.cluster_centers_[[0, 1]]
+    between, own = model._membership_of(rows.mean(axis=0)[None]), model._membership_of(rows)
+    assert between[0, :2].max() < own.max(axis=1).min()
+    assert between[0, 0] == pytest.approx(between[0, 1], rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("noise", "low", "high"), [(0.5, 0.99, 1.0), (3, 0.6, 0.95), (4, 0.3, 0.6)]
+)
+def test_the_mean_confidence_follows_the_purity_of_planted_clusters(noise, low, high):
+    views = make_views(300, 6, 3, noise=noise, random_state=0)
+    model = GraphFusion(6, random_state=0).fit(views)
+    purity = metrics.purity(views.labels, model.labels_)
+    assert low <= purity <= high
+    assert model.confidence_.mean() == pytest.approx(purity, abs=0.15)
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
+def test_samples_that_a_view_lacks_have_a_confidence(views):
+    present = np.random.default_rng(0).random((90, 3)) > 0.3
+    present[~present.any(axis=1), 0] = True
+    model = GraphFusion(3, random_state=0).fit(MultiView(views, present=present))
+    assert np.isfinite(model.confidence_).all() and model.confidence_.shape == (90,)
+
+
+def test_chunks_on_disk_give_the_membership_of_memory(views, tmp_path):
+    given = {"approximation": "nystroem", "n_components": 40, "random_state": 0}
+    here = MKCDNM(3, **given).fit(views)
+    assert here.inertia_ > 0
+    np.testing.assert_array_equal(here.membership_.argmax(axis=1), here.labels_)
+
+
+def test_the_frame_has_confidence_and_membership_by_sample_name(views):
+    pd = pytest.importorskip("pandas")
+    names = [f"p{i}" for i in range(90)]
+    frames = {
+        name: pd.DataFrame(view, index=names) for name, view in zip("ab", views.views, strict=False)
+    }
+    model = GraphFusion(3, random_state=0).fit(
+        {k: v.sample(frac=1, random_state=1) for k, v in frames.items()}
+    )
+    frame = model.to_frame()
+    assert list(frame) == ["cluster", "confidence", "membership_0", "membership_1", "membership_2"]
+    own = frame.filter(like="membership").max(axis=1)
+    np.testing.assert_array_equal(own, frame["confidence"])
+    np.testing.assert_array_equal(frame.index, model.sample_names_in_)
+
+
+def test_one_cluster_is_certain(views):
+    model = GraphFusion(1, random_state=0).fit(views)
+    np.testing.assert_array_equal(model.confidence_, np.ones(90))
+
+
+def test_rows_at_their_centers_are_certain():
+    centers = np.eye(3)
+    np.testing.assert_array_equal(membership(centers, centers, 0.0), np.eye(3))
+
+
+def test_small_clusters_are_less_certain_at_the_same_inertia_per_row():
+    many, few = (temperature(0.2 * n, n, 5, 1.0) for n in (5000, 50))
+    assert few > many == pytest.approx(0.2, rel=0.01)

@@ -1,0 +1,223 @@
+"""NaN cells: refused by default, filled on request, in a fit, in new samples and from files."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.utils import get_tags
+
+from _support.fits import estimator, fit_quietly
+from mkclust import METHODS, MultiView, cluster, load, metrics
+from mkclust.data.datasets import make_views
+from mkclust.exceptions import ColumnsWarning, FileFormatError, InputError
+from mkclust.inspection import choose_k, stability, verify, view_influence
+from mkclust.io.archive import read_archive, write_archive
+from mkclust.preprocessing.imputation import impute
+
+N, K = 60, 3
+WHOLE = make_views(N, K, 2, noise=0.3, separation=6.0, random_state=0)
+FILL = {"median": SimpleImputer(strategy="median"), "knn": KNNImputer()}
+PREDICTING = [name for name in METHODS if hasattr(METHODS[name], "predict")]
+
+
+def zeros(table):
+    return np.nan_to_num(table)
+
+
+def with_gaps(share=0.05, seed=0):
+    rng = np.random.default_rng(seed)
+    return [np.where(rng.random(view.shape) < share, np.nan, view) for view in WHOLE.views]
+
+
+def fitted(name, views, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return METHODS[name](K, random_state=0, **settings).fit(views)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_gaps_are_refused_by_default_and_filled_on_request(name):
+    gappy = with_gaps()
+    with pytest.raises(InputError, match=r"'view1' has \d+ NaN cells, .*missing=\"median\""):
+        estimator(name, K).fit(gappy)
+    for method in ("median", "knn", zeros):
+        model = fitted(name, gappy, missing=method)
+        assert metrics.accuracy(WHOLE.labels, model.labels_) == 1.0
+        np.testing.assert_allclose(model.gap_shares_, [np.isnan(view).mean() for view in gappy])
+        assert sum("were NaN and filled" in note for note in model.notes_) == 2
+
+
+@pytest.mark.parametrize("method", FILL)
+def test_the_imputer_is_that_of_scikit_learn(method):
+    gappy = with_gaps(0.2)
+    found, _ = impute(MultiView(gappy), method)
+    for view, filled in zip(gappy, found.views, strict=True):
+        np.testing.assert_array_equal(filled, FILL[method].fit_transform(view))
+    plain = fitted("graph-fusion", list(found.views))
+    np.testing.assert_array_equal(fitted("graph-fusion", gappy, missing=method).labels_,
+                                  plain.labels_)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_complete_tables_are_left_alone(name):
+    expected = fit_quietly(name, WHOLE, K).labels_
+    model = fitted(name, WHOLE, missing="median")
+    np.testing.assert_array_equal(model.labels_, expected)
+    assert model.gap_shares_.tolist() == [0.0, 0.0]
+    assert not any("NaN" in note for note in model.notes_)
+
+
+@pytest.mark.parametrize("name", PREDICTING)
+@pytest.mark.parametrize("method", FILL)
+def test_new_samples_are_filled_as_fitted_and_from_a_file(name, method, tmp_path):
+    old, new = ([view[part] for view in with_gaps(0.1)] for part in (slice(0, 45), slice(45, N)))
+    model = fitted(name, old, missing=method)
+    np.testing.assert_array_equal(model.predict(old), model.labels_)
+    by_hand = [FILL[method].fit(a).transform(b) for a, b in zip(old, new, strict=True)]
+    found = model.transform(new)
+    np.testing.assert_allclose(found, model.transform(by_hand), atol=1e-12)
+    again = load(model.save(tmp_path / "model.npz"))
+    np.testing.assert_array_equal(again.transform(new), found)
+    assert again.gap_shares_.tolist() == model.gap_shares_.tolist()
+    unfilled = fitted(name, [view[:45] for view in WHOLE.views])
+    with pytest.raises(InputError, match=r"NaN cell.*fitted without filling NaN cells"):
+        unfilled.predict(new)
+
+
+@pytest.mark.parametrize("name", PREDICTING)
+def test_rows_of_nan_only_are_missing_samples_still(name):
+    gappy = with_gaps()
+    gappy[1][7] = np.nan
+    model = fitted(name, gappy, missing="median")
+    assert model.presence_[7].tolist() == [True, False]
+    assert model.presence_.sum() == 2 * N - 1
+    assert model.gap_shares_[1] == np.isnan(np.delete(gappy[1], 7, axis=0)).mean()
+    np.testing.assert_array_equal(model.predict(gappy), model.labels_)
+
+
+def test_columns_with_too_many_gaps_are_left_out_and_named(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frames = {
+        name: pd.DataFrame(view).add_prefix(f"{name}.")
+        for name, view in zip(("rna", "dna"), with_gaps(), strict=True)
+    }
+    frames["rna"]["bad"] = np.where(np.arange(N) < 31, np.nan, 1.0)
+    frames["rna"]["half"] = np.where(np.arange(N) < 30, np.nan, np.arange(N))
+    with pytest.warns(ColumnsWarning, match=r"'rna': 1 column .*half of the .* left out: 'bad'"):
+        model = cluster(frames, K, missing="median", random_state=0)
+    assert any("'bad'" in note for note in model.notes_)
+    assert "bad" in model.view_feature_names_in_[0]
+    turned = {name: frame.iloc[:, ::-1] for name, frame in reversed(frames.items())}
+    np.testing.assert_array_equal(model.predict(turned), model.labels_)
+    np.testing.assert_array_equal(
+        load(model.save(tmp_path / "m.npz")).predict(frames), model.labels_
+    )
+    arrays = [frame.to_numpy() for frame in frames.values()]
+    np.testing.assert_array_equal(model.predict(arrays), model.labels_)
+    with pytest.raises(InputError, match="view 'rna' has 11 columns, but was fitted on 12"):
+        model.predict([arrays[0][:, 1:], arrays[1]])
+    empty = np.where(np.arange(N)[:, None] % 3 == np.arange(3), 1.0, np.nan)
+    with pytest.raises(InputError, match="'view2': every column is NaN in more than half"):
+        estimator("mkc-dnm", K).set_params(missing="median").fit([arrays[1], empty, arrays[1]])
+
+
+def test_a_function_sees_new_samples_below_the_fitted_ones(tmp_path):
+    seen = []
+
+    def means(table):
+        seen.append(len(table))
+        return np.where(np.isnan(table), np.nanmean(table, axis=0), table)
+
+    gappy = with_gaps()
+    model = fitted("graph-fusion", gappy, missing=means)
+    np.testing.assert_array_equal(model.predict([view[:9] for view in gappy]), model.labels_[:9])
+    assert seen == [N, N, N + 9, N + 9]
+    with pytest.raises(InputError, match="parameter missing is the function means"):
+        model.save(tmp_path / "model.npz")
+    for wrong, problem in ((lambda t: t, "NaN"), (lambda t: t[:, 1:], "shape")):
+        with pytest.raises(InputError, match=f"missing must return .*returned {problem}"):
+            fitted("graph-fusion", gappy, missing=wrong)
+
+
+@pytest.mark.parametrize("wrong", ["mean", "function", 3])
+def test_other_values_are_refused(wrong):
+    with pytest.raises(InputError, match='missing must be None, "median", "knn" or a function'):
+        estimator("graph-fusion", K).set_params(missing=wrong).fit(with_gaps())
+
+
+def test_one_table_and_its_parts_are_filled():
+    table = np.hstack(with_gaps())
+    for columns in (None, ["a"] * 10 + ["b"] * 10):
+        model = fitted("graph-fusion", table, missing="median", columns=columns)
+        assert metrics.accuracy(WHOLE.labels, model.labels_) == 1.0
+        assert len(model.gap_shares_) == (1 if columns is None else 2)
+        np.testing.assert_array_equal(model.predict(table), model.labels_)
+        assert get_tags(model).input_tags.allow_nan
+    assert not get_tags(model.set_params(missing=None)).input_tags.allow_nan
+
+
+def test_sparse_views_beside_tables_with_gaps():
+    views = [with_gaps()[0], sp.csr_array(WHOLE.views[1])]
+    model = fitted("graph-fusion", views, missing="median")
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+
+
+def test_rows_in_chunks_are_not_filled(tmp_path):
+    np.save(tmp_path / "a.npy", WHOLE.views[0])
+    rows = {"a": tmp_path / "a.npy"}
+    with pytest.raises(InputError, match="missing='median' is for tables in memory"):
+        METHODS["mkc-dnm"](K, missing="median").fit(rows)
+    model = fitted("mkc-dnm", {"a": with_gaps()[0]}, missing="median")
+    with pytest.raises(InputError, match="which is for tables in memory"):
+        model.predict(rows)
+
+
+def test_a_damaged_imputation_is_refused(tmp_path):
+    path = fitted("graph-fusion", with_gaps(), missing="median").save(tmp_path / "model.npz")
+    kind, parameters, inside = read_archive(path)
+    for views in (inside["_imputation"].views[:1], (inside["_extension"],) * 2):
+        broken = type(inside["_imputation"])(views, *list(vars(inside["_imputation"]).values())[1:])
+        changed = inside | {"_imputation": broken}
+        write_archive(path, kind=kind, parameters=parameters, fitted=changed)
+        with pytest.raises(FileFormatError):
+            load(path)
+
+
+@pytest.mark.parametrize("name", PREDICTING)
+def test_questions_fill_the_gaps_too(name):
+    gappy = with_gaps()
+    model = fitted(name, gappy, missing="median")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert verify(model, gappy).holds
+        assert choose_k(model, gappy, [K]).k == K
+        assert stability(model, gappy, n_splits=2).labels.tolist() == model.labels_.tolist()
+        assert len(view_influence(model, gappy).without) == 2
+
+
+def test_the_command_line_fills_gaps(run, tmp_path):
+    pd = pytest.importorskip("pandas")
+    (tmp_path / "tables").mkdir()
+    for number, view in enumerate(with_gaps()):
+        frame = pd.DataFrame(view, index=[f"p{i}" for i in range(N)]).add_prefix("g")
+        frame.rename_axis("id").to_csv(tmp_path / "tables" / f"t{number}.csv")
+    code, _, err = run("cluster", "tables", "-k", K, "-o", "out")
+    assert code == 2
+    assert "view 't0' has" in err and "--missing median or --missing knn" in err
+    assert not (tmp_path / "out").exists()
+    code, out, _ = run("cluster", "tables", "-k", K, "--missing", "knn", "--save", "m.npz",
+                       "-o", "out", "--no-stability")  # fmt: skip
+    assert code == 0
+    assert "were NaN and filled by the mean of the five nearest samples" in " ".join(out.split())
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert result["parameters"]["missing"] == "knn"
+    assert all(0 < share < 0.1 for share in result["fitted"]["gap_shares"])
+    assert "filled by the mean of the five" in (tmp_path / "out" / "report.html").read_text()
+    assert run("predict", "m.npz", "tables", "-o", "new")[0] == 0
+    labels = [pd.read_csv(tmp_path / f / "labels.csv")["cluster"].tolist() for f in ("out", "new")]
+    assert labels[0] == labels[1]
+    code, _, err = run("cluster", "tables", "-k", K, "--missing", "mean")
+    assert code == 2 and "--missing" in err
