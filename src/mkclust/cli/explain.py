@@ -17,6 +17,7 @@ from ..chunked.rows import Rows
 from ..exceptions import InputError
 from ..inspection import Alternatives
 from ..inspection import explain as explained
+from ..io.manifest import require_complete_set
 from ..methods import METHODS, estimator_for
 from ..metrics import ari
 from .arguments import in_memory, read_views
@@ -49,6 +50,7 @@ def explain(
     The results of cluster hold the explanation, unless it was skipped to save
     time. Then give the data, and the model is fitted again.
     """
+    require_complete_set(results)
     result = read_result(results)
     found = result.get("explanation")
     if paths:

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..base import RUN_PARAMETERS, MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
-from ..exceptions import InputError, MkclustWarning
+from ..exceptions import InputError, MkclustWarning, warn
 from ..graphs.neighbors import EXACT_UP_TO
 from ..linalg.threads import in_parallel
 from ..preprocessing.intake import in_fitted_order
@@ -64,6 +64,7 @@ def views_of(
     n = len(taken)
     if n <= EXACT_UP_TO:
         return taken.in_memory() if isinstance(taken, Rows) else taken, np.arange(n)
+    warn(f"{n} samples: the refits that check the labels were of {DRAWN} of them", MkclustWarning)
     rows = np.sort(np.random.default_rng(random_state).choice(n, DRAWN, replace=False))
     if isinstance(taken, MultiView):
         return taken[rows], rows
