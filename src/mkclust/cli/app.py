@@ -38,10 +38,14 @@ class Entry(NamedTuple):
 COMMANDS = {
     "cluster": Entry(".cluster", "cluster", "Cluster the samples of one or more files."),
     "explain": Entry(
-        ".explain", "explain", "Print which view sees what, conflicts of views, and other answers."
+        ".explain",
+        "explain",
+        "Print which view sees what, where views conflict, and other answers.",
     ),
     "predict": Entry(".predict", "predict", "Assign new samples to the clusters of a saved model."),
-    "verify": Entry(".verify", "verify", "Check that results are complete and belong to data."),
+    "verify": Entry(
+        ".verify", "verify", "Check that results are complete and belong to these data."
+    ),
     "inspect": Entry(".listing", "inspect", "List what a file holds and how it would be used."),
     "methods": Entry(".listing", "methods", "List all methods with their options and references."),
     "demo": Entry(".cluster", "demo", "Cluster the bundled handwritten digits into ten clusters."),
