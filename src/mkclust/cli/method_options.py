@@ -29,7 +29,7 @@ def own_parameters(method: type[MultiViewClusterer]) -> dict[str, inspect.Parame
     >>> from mkclust import MKKM, GraphFusion
     >>> list(own_parameters(GraphFusion)), list(own_parameters(MKKM))
     (['n_neighbors', 'neighbors', 'work', 'dask', 'indefinite'],
-     ['kernel', 'kernel_params', 'center', 'normalize', 'indefinite'])
+     ['kernel', 'kernel_params', 'center', 'normalize', 'indefinite', 'missing_rows'])
     """
     shared = inspect.signature(MultiViewClusterer.__init__).parameters
     mine = inspect.signature(method.__init__).parameters
