@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import metrics
+    from . import inspection, metrics
     from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
     from .data import adapters as omics
     from .data import datasets
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .dual_noise import MKCDNM
     from .graph_fusion import GraphFusion
     from .inspection.choose_k import choose_k
+    from .inspection.explain import explain
     from .inspection.stability import stability
     from .inspection.verify import verify
     from .inspection.view_influence import view_influence
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "datasets": "data.datasets",
+    "inspection": "inspection",
     "metrics": "metrics",
     "omics": "data.adapters",
     "plot": "report.plot",
@@ -46,7 +48,7 @@ _NAMES = {
     "data.views": ("MultiView",),
     "dual_noise": ("MKCDNM",),
     "graph_fusion": ("GraphFusion",),
-    "inspection": ("choose_k", "stability", "verify", "view_influence"),
+    "inspection": ("choose_k", "explain", "stability", "verify", "view_influence"),
     "io": ("inspect", "read"),
     "methods": ("METHODS", "cluster", "load"),
     "report": ("write_report",),
@@ -72,7 +74,9 @@ __all__ = [
     "choose_k",
     "cluster",
     "datasets",
+    "explain",
     "inspect",
+    "inspection",
     "load",
     "metrics",
     "omics",

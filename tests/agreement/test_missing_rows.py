@@ -277,7 +277,7 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
         int((support == count).sum()) for count in (1, 2, 3, 4)
     ]
     lines = (tmp_path / "labels.csv").read_text().split()
-    assert lines[0] == "sample,cluster,views"
+    assert lines[0] == "sample,cluster,views,confidence"
     assert lines[1:] == [
         f"{i},{label},{count}"
         for i, (label, count) in enumerate(zip(model.labels_, support, strict=True))

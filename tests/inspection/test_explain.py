@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 from _support.disagreeing import SIZE, named, planted
-from mkclust import AKKM, MKCDNM, GraphFusion, datasets, metrics
+from mkclust import AKKM, MKCDNM, SWMC, GraphFusion, datasets, metrics
 from mkclust.exceptions import InputError
 from mkclust.graphs.affinity import affinity_graph
 from mkclust.graphs.metrics import Metric
-from mkclust.inspection import alternatives, conflicts, explain, view_profile
+from mkclust.inspection import alternatives, conflicts, explain, fitting, view_profile
 from mkclust.inspection.difference import ari_of, difference, matched
 from mkclust.inspection.own_split import own_split
 from mkclust.inspection.separation import separation
@@ -185,6 +185,29 @@ class TestAlternatives:
         found = explain(GraphFusion(1, random_state=0), views)
         assert found.profile.describe() == ("one cluster: there is nothing to separate",)
         assert (found.conflicts, len(found.alternatives)) == ((), 0)
+
+    def test_methods_without_embedding_say_that_nothing_was_tried(self):
+        views = datasets.make_views(60, 3, 2, noise=0.5, random_state=0)
+        found = explain(SWMC(3, random_state=0), views)
+        assert "no other partition was tried" in found.alternatives.describe()[0]
+        assert found.profile.clusters.min() > 0.8
+
+    def test_of_many_samples_some_are_drawn(self, monkeypatch):
+        views, _ = planted("contradicting", k=8)
+        model = fitted(views)
+        monkeypatch.setattr(fitting, "EXACT_UP_TO", 300)
+        monkeypatch.setattr(fitting, "DRAWN", 280)
+        found = explain(model, views)
+        assert len(found.index) == len(found.conflicts[0].rows) == 280
+        assert set(found.conflicts[0].moved) <= set(found.index)
+        assert len(found.alternatives[0].labels) == 280
+
+    def test_kernels(self):
+        views, _ = planted("contradicting")
+        kernels = [X @ X.T for X in views.views]
+        model = GraphFusion(3, precomputed=True, random_state=0).fit(kernels)
+        (found,) = conflicts(model, kernels)
+        assert found.opposing == (model.view_names_in_[2],)
 
     def test_other_views_are_refused(self):
         views = datasets.make_views(40, 2, 2, random_state=0)

@@ -33,7 +33,8 @@ LIGHT = "return getComputedStyle(document.body).backgroundColor"
 def report(tmp_path_factory):
     views = datasets.load_mfeat()
     model = GraphFusion(10, random_state=0).fit(views)
-    return write_report(model, tmp_path_factory.mktemp("demo") / "report.html", views)
+    path = tmp_path_factory.mktemp("demo") / "report.html"
+    return write_report(model, path, views, answers=[explain(model, views)])
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_every_chart_is_drawn(browser):
           || chart.querySelectorAll("svg path").length > 5);
         """
     )
-    assert len(drawn) == 4 + 7 + 7 + 7 and all(drawn)
+    assert len(drawn) == 5 + 7 + 7 + 7 and all(drawn)
 
 
 def test_answers_to_the_next_questions_are_drawn(chromium, tmp_path):

@@ -27,12 +27,16 @@ ROWS = 16_384  # at a time
 
 @dataclass(frozen=True)
 class Clustering:
-    """Labels (n,), centers (k, r) of the unit rows, inertia, and the number of Lloyd steps."""
+    """Labels (n,), centers (k, r) of the unit rows, inertia, and the number of Lloyd steps.
+
+    `sampled` is the number of rows on which the starts were tried.
+    """
 
     labels: np.ndarray
     centers: np.ndarray
     inertia: float
     steps: int
+    sampled: int
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ def kmeans(
     if len(rows) == n:
         found = kmeans_clusters(rows, k, n_init=n_init, random_state=np.random.RandomState(seed))
         inertia = float(((rows - found.centers[found.labels]) ** 2).sum())
-        return Clustering(found.labels, found.centers, inertia, 0)
+        return Clustering(found.labels, found.centers, inertia, 0, n)
     still = TOLERANCE * float(rows.astype(np.float64).var(axis=0).mean())
     start = _start(rows, k, n_init, seed)
     centers, steps = _lloyd(blocks, start, still, engine, work, name)
@@ -147,6 +151,7 @@ def kmeans(
         centers=centers,
         inertia=float(sum(part["inertia"] for part in parts)),
         steps=steps,
+        sampled=len(rows),
     )
 
 

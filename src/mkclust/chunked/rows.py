@@ -154,6 +154,11 @@ class Rows:
             for source in self.sources
         )
 
+    @property
+    def any_sparse(self) -> bool:
+        """Return whether any view is a sparse matrix."""
+        return any(_is_sparse(source) for source in self.sources)
+
     def pieces(self, native: bool = False) -> list[Piece]:
         """Return all rows in pieces of equal size: about `PIECE` bytes in double precision.
 

@@ -189,7 +189,8 @@ class LargeRun(RowRun):
             "a sparse graph" if kernel == "knn" else of.get(type(m), "landmarks")
             for m, kernel in zip(self.features.maps, self.approximation.kernels, strict=True)
         }
-        return f"{count} features per view ({', '.join(sorted(kinds))})"
+        single = " in single precision" if self._dtype == np.float32 else ""
+        return f"{count} features per view ({', '.join(sorted(kinds))}){single}"
 
     def _with_graphs(self) -> Rows:
         """Return the rows, with graph features in place of every view with a "knn" kernel."""

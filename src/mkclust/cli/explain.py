@@ -17,8 +17,9 @@ from ..chunked.rows import Rows
 from ..exceptions import InputError
 from ..inspection import Alternatives
 from ..inspection import explain as explained
-from ..inspection.difference import ari_of
+from ..io.manifest import require_complete_set
 from ..methods import METHODS, estimator_for
+from ..metrics import ari
 from .arguments import in_memory, read_views
 from .explanation import explanation_as_dict
 from .finished_run import read_labels, read_result
@@ -49,6 +50,7 @@ def explain(
     The results of cluster hold the explanation, unless it was skipped to save
     time. Then give the data, and the model is fitted again.
     """
+    require_complete_set(results)
     result = read_result(results)
     found = result.get("explanation")
     if paths:
@@ -73,7 +75,7 @@ def _computed(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]
         data = in_memory(data, method)
     model.fit(data)
     saved = read_labels(folder)[1]
-    if len(saved) != len(model.labels_) or ari_of(saved, model.labels_) < 1:
+    if len(saved) != len(model.labels_) or ari(saved, model.labels_) < 1:
         raise InputError(f"{folder}: a fit to these data gives other labels; are they the same?")
     return explanation_as_dict(explained(model, data))
 

@@ -202,6 +202,8 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.n_components_ = np.diff(run.features.starts)
         self.stage_seconds_ = run.seconds
         described = f"{len(rows)} samples: kernels approximated by {run.described}"
+        if clusters.sampled < len(rows):
+            described += f"; k-means was started on {clusters.sampled} of them"
         self.notes_ = (described, *self.notes_)
 
     def _consensus_of(self, subspaces: Subspaces, k: int, n: int) -> tuple[Selection, Consensus]:

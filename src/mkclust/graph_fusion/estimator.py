@@ -31,7 +31,7 @@ from ..out_of_sample.neighbors import NeighborExtension, extension_view
 from ..out_of_sample.predictor import OutOfSample
 from .anchor_fusion import anchor_links, n_anchors, sample_size, sampled_fusion, trial_matrix
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
-from .fusion import JOINT, fuse, joint_weights
+from .fusion import JOINT, fuse, in_all_used, joint_weights
 from .search import check_memory, neighbor_search
 from .verify import verify_fit
 from .view_graphs import ViewGraphs
@@ -112,7 +112,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     n_anchors_ : int or None
         Number of anchors per metric, at most; None where neighbors were exact.
     notes_ : tuple of str
-        What else was decided: missing samples, anchors.
+        What else was decided: missing samples, anchors, copies of samples, fewer neighbors than
+        asked for, no joint graph.
     presence_ : (n, m) bool array or None
         Which samples each view holds; None where all hold all.
     support_ : (n,) int array or None
@@ -212,7 +213,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         settings = {"method": self.name, "n_neighbors": self.n_neighbors_}
         with engine_for(self.dask) as engine:
             run = AnchorRun(rows, seed, engine, self.work, settings, present)
-            sample = run.sample(sample_size(n, k, rows.row_bytes), isinstance(views, MultiView))
+            wanted = sample_size(n, k, rows.row_bytes, rows.any_sparse)
+            sample = run.sample(wanted, isinstance(views, MultiView))
             fusion = sampled_fusion(sample, k, self.n_neighbors_, seed)  # w_p
             count = max(1, round(self.n_neighbors_ / 2))
             links = anchor_links(sample, fusion, n_anchors(n, k), count, seed)  # Z, never S
@@ -251,13 +253,21 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     def _store(self, graphs: ViewGraphs, chosen: ViewWeights) -> None:
         self.weights_, self.agreement_ = chosen.weights, chosen.agreement
         self.redundancy_, self.equal_weights_ = chosen.redundancy, chosen.equal
+        notes = []
         if chosen.needed:
             names = ", ".join(graphs.names[p] for p in chosen.needed)
-            self.notes_ = (
-                *self.notes_,
+            notes.append(
                 f"{names}: no agreement with other views beyond chance, but used, because some "
-                "samples are in no other view that is used",
+                "samples are in no other view that is used"
             )
+        if self.n_neighbors is not None and self.n_neighbors > self.n_neighbors_:
+            notes.append(
+                f"n_neighbors = {self.n_neighbors} is more than there are: {self.n_neighbors_} "
+                "neighbors were used"
+            )
+        if in_all_used(graphs, chosen.weights).sum() <= graphs.n_neighbors:
+            notes.append("too few samples are in all views: the joint graph was left out")
+        self.notes_ = (*self.notes_, *notes)
         self.metrics_ = graphs.metric_names()
 
     def _extended(self, graphs: ViewGraphs) -> NeighborExtension:

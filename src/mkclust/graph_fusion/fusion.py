@@ -47,10 +47,15 @@ def joint_weights(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
     return np.asarray(weights * widths / np.sum(weights * widths))
 
 
+def in_all_used(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
+    """Return which samples every view with a weight holds: (n,)."""
+    return np.all([graphs.held(p) for p in np.flatnonzero(weights > 0).tolist()], axis=0)
+
+
 def joint_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
     """Return the affinity graph of the joint distance, over samples that every used view holds."""
     used = np.flatnonzero(weights > 0).tolist()
-    everywhere = np.all([graphs.held(p) for p in used], axis=0)
+    everywhere = in_all_used(graphs, weights)
     if np.count_nonzero(everywhere) <= graphs.n_neighbors:
         return sp.csr_array((len(everywhere), len(everywhere)))
     metrics = {p: graphs.metrics(p) for p in used}

@@ -84,6 +84,8 @@ class Alternatives(Sequence[Alternative]):
         """Return one sentence per alternative."""
         if self.found:
             return tuple(map(str, self.found))
+        if not self.tried:
+            return ("no other partition was tried: there is one cluster, or no embedding",)
         return (
             f"none of {self.tried} other partitions is both different (ARI below {SAME}) and "
             f"nearly as good ({NEARLY} of the modularity)",

@@ -51,8 +51,8 @@ class Explanation:
         pairs = [f"{a} and {b}" for a, b in (conflict.clusters for conflict in self.conflicts)]
         first = f"views conflict about clusters {'; '.join(pairs)}" if pairs else NO_CONFLICT
         count = len(self.alternatives)
-        verb = "answer is" if count == 1 else "answers are"
-        return f"{first}. {count or 'No'} other {verb} clearly different and nearly as good."
+        others = "is 1 other answer" if count == 1 else f"are {count or 'no'} other answers"
+        return f"{first}. There {others}, clearly different and nearly as good"
 
 
 def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation:
@@ -75,8 +75,7 @@ def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation
 
     Examples
     --------
-    >>> from mkclust import GraphFusion, datasets
-    >>> from mkclust.inspection import explain
+    >>> from mkclust import GraphFusion, datasets, explain
     >>> views = datasets.make_views(90, 3, 2, noise=0.5, random_state=0)
     >>> found = explain(GraphFusion(3, random_state=0), views)
     >>> print(*found.describe()["Who sees what"])

@@ -11,10 +11,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import MultiViewClusterer
+from ..base import RUN_PARAMETERS, MultiViewClusterer
 from ..chunked.rows import Rows
 from ..data.views import MultiView
-from ..exceptions import InputError, MkclustWarning
+from ..exceptions import InputError, MkclustWarning, warn
 from ..graphs.neighbors import EXACT_UP_TO
 from ..linalg.threads import in_parallel
 from ..preprocessing.intake import in_fitted_order
@@ -39,8 +39,15 @@ def fitted(estimator: MultiViewClusterer, views: Any) -> MultiViewClusterer:
 
 
 def unfitted(estimator: MultiViewClusterer, **parameters: Any) -> MultiViewClusterer:
-    """Return an unfitted copy, with some parameters replaced."""
-    model: MultiViewClusterer = clone(estimator).set_params(**parameters)
+    """Return an unfitted copy, with some parameters replaced.
+
+    A copy with other parameters does not use the work folder or the cluster of the first one.
+    """
+    model: MultiViewClusterer = clone(estimator)
+    if parameters:
+        own = set(RUN_PARAMETERS) & set(model.get_params(deep=False))
+        parameters = dict.fromkeys(own) | parameters
+    model.set_params(**parameters)
     return model
 
 
@@ -57,6 +64,7 @@ def views_of(
     n = len(taken)
     if n <= EXACT_UP_TO:
         return taken.in_memory() if isinstance(taken, Rows) else taken, np.arange(n)
+    warn(f"{n} samples: the refits that check the labels were of {DRAWN} of them", MkclustWarning)
     rows = np.sort(np.random.default_rng(random_state).choice(n, DRAWN, replace=False))
     if isinstance(taken, MultiView):
         return taken[rows], rows
