@@ -277,8 +277,8 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
         int((support == count).sum()) for count in (1, 2, 3, 4)
     ]
     lines = (tmp_path / "labels.csv").read_text().split()
-    assert lines[0] == "sample,cluster,views"
-    assert lines[1:] == [
+    assert lines[0] == "sample,cluster,views,confidence"
+    assert [line.rsplit(",", 1)[0] for line in lines[1:]] == [
         f"{i},{label},{count}"
         for i, (label, count) in enumerate(zip(model.labels_, support, strict=True))
     ]
@@ -289,7 +289,7 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
         assert re.search(rf"{name} .* {held}\b", shown)
     complete = MKCDNM(3, random_state=0).fit(datasets.make_views(60, 3, 2, random_state=0))
     write_results(tmp_path, complete, datasets.make_views(60, 3, 2, random_state=0), {})
-    assert (tmp_path / "labels.csv").read_text().startswith("sample,cluster\n")
+    assert (tmp_path / "labels.csv").read_text().startswith("sample,cluster,confidence\n")
 
 
 def test_a_report_and_a_pickle_of_such_a_model(tmp_path):
