@@ -24,9 +24,10 @@ def words(text):
 
 def test_a_run_is_explained_from_its_results(run, data, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
     path, pair, other = data
     run("cluster", path, "-k", 8, "--no-report", "-o", tmp_path / "out")
-    code, out, _ = run("explain", tmp_path / "out")
+    code, out, _ = run("explain", "out")
     assert code == 0 and max(map(len, out.splitlines())) <= 80
     said = words(out)
     assert "320 samples in 8 clusters by Graph fusion Who sees what one two" in said

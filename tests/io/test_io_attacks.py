@@ -55,8 +55,10 @@ def test_nan_of_any_bits_is_reported_with_its_place(tmp_path, kind, bits):
     X = A.copy()
     X.view(np.uint64)[4, 1] = bits
     path = write(tmp_path / f"a{kind}", X=X)
-    with pytest.raises(InputError, match=r"row 4.*column ('c)?1"):
-        read(path)
+    found = read(path)
+    assert np.isnan(found.views[0][4, 1]) and np.isnan(found.views[0]).sum() == 1
+    with pytest.raises(InputError, match=r"row (4|'4').*column ('c)?1"):
+        mkclust.GraphFusion(2).fit(found)
 
 
 @pytest.mark.parametrize("word", ["nan(0x123)", "snan", "1e", "0x10", "--1"])

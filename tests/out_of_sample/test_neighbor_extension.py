@@ -111,12 +111,12 @@ class TestInput:
     def test_graphs_that_would_not_fit_in_memory_are_refused_before_the_work(
         self, planted, monkeypatch
     ):
-        monkeypatch.setattr("mkclust.graph_fusion.estimator.physical_memory", lambda: 1e6)
-        with pytest.raises(InputError, match=r"300 samples in 3 views needs about .* GiB"):
-            cluster(planted, 3, random_state=0)
+        monkeypatch.setattr("mkclust.graph_fusion.search.physical_memory", lambda: 1e6)
+        with pytest.raises(InputError, match=r"300 samples in 3 views need about .* GiB"):
+            cluster(planted, 3, random_state=0, parameters={"neighbors": "exact"})
 
     def test_wide_sparse_views_are_counted_as_sparse(self, monkeypatch):
-        monkeypatch.setattr("mkclust.graph_fusion.estimator.physical_memory", lambda: 1e9)
+        monkeypatch.setattr("mkclust.graph_fusion.search.physical_memory", lambda: 1e9)
         rng = np.random.default_rng(0)
         topics = np.repeat([0, 1], 150)
         wide = []
@@ -126,6 +126,7 @@ class TestInput:
             counts = sp.coo_array((np.ones(9000), (rows, words.ravel())), shape=(300, 2**20))
             wide.append(sp.csr_array(counts))
         model = cluster(wide, 2, random_state=0)
+        assert model.neighbor_search_ == "exact"
         assert metrics.accuracy(topics, model.labels_) == 1.0
 
     def test_parameters_it_does_not_have_are_named(self, planted):

@@ -96,7 +96,9 @@ def _print(found: dict[str, Any], result: dict[str, Any], folder: Path) -> None:
             listed.add_row(f"{at}." if numbered else "-", clean(line))
         console.print(listed)
     if found["alternatives"]:
-        console.print(clean(f"\nTheir labels are in {folder / 'alternatives.csv'}."))
+        console.print(
+            clean(f"\nTheir labels are in {folder / 'alternatives.csv'}."), soft_wrap=True
+        )
 
 
 def _tables(separation: dict[str, list[float | None]]) -> Iterator[Any]:

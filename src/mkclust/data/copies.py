@@ -114,16 +114,30 @@ def fit_copies_once(model: Any, views: MultiView, k: int, tables: bool = True) -
     else:
         model._fit(views, k)
         if copies is not None:
-            before, model.labels_ = model.labels_, copies.united(model.labels_)
-            moved = np.count_nonzero(before != model.labels_)
-            note = (
-                f"{moved} samples were moved to the cluster of most of their copies: samples that "
-                "are equal in every view share a cluster"
-            )
-            note = note if moved else ""
+            note = _unite(model, copies, tables)
     if note:
         model.notes_ = (*getattr(model, "notes_", ()), note)
         warn(note, DegenerateWarning)
+
+
+def _unite(model: Any, copies: Copies, tables: bool) -> str:
+    """Give copies the label of most of them; return what was done, or nothing."""
+    united = copies.united(model.labels_)
+    moved = np.count_nonzero(united != model.labels_)
+    asked, left = len(np.unique(model.labels_)), len(np.unique(united))
+    if not moved:
+        return ""
+    if left < asked and not tables:
+        return (
+            f"samples that are equal in every kernel are in different clusters: together they "
+            f"would leave {left} of {asked} clusters"
+        )
+    model.labels_ = united  # numbered as before: predict uses the same centers
+    fewer = f"; {left} clusters of {asked} are left" if left < asked else ""
+    return (
+        f"{moved} samples were moved to the cluster of most of their copies: samples that are "
+        f"equal in every view share a cluster{fewer}"
+    )
 
 
 def copies_in(views: MultiView) -> Copies | None:

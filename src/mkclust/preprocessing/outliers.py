@@ -24,7 +24,8 @@ def warn_of_outliers(views: MultiView) -> None:
     factor = 0.0
     for p, name in enumerate(views.names):
         size = largest_values(views.views[p])
-        usual = float(np.median(size[size > 0])) if (size > 0).any() else np.inf
+        positive = size[size > 0]
+        usual = float(np.quantile(positive, 0.5, method="lower")) if len(positive) else np.inf
         for i in np.flatnonzero(size / FACTOR > usual).tolist():
             found.setdefault(i, []).append(name)
             factor = max(factor, float(size[i]) / usual)
@@ -44,9 +45,11 @@ def warn_of_outliers(views: MultiView) -> None:
 def largest_values(view: Any) -> np.ndarray:
     """Return the largest absolute value of every row (n,); 0 where all are missing."""
     if sp.issparse(view):
-        return np.asarray(abs(view).max(axis=1).toarray()).ravel()
-    with np.errstate(invalid="ignore"):
-        top = np.maximum(view.max(axis=1), -view.min(axis=1))
+        ends = (view.max(axis=1).toarray().ravel(), view.min(axis=1).toarray().ravel())
+    else:
+        ends = (view.max(axis=1), view.min(axis=1))
+    with np.errstate(invalid="ignore", over="ignore"):
+        top = np.max([np.abs(end.astype(np.float64)) for end in ends], axis=0)
     return np.asarray(np.nan_to_num(top, nan=0.0, posinf=np.inf))
 
 
