@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mkclust import MKCDNM, datasets
+from mkclust import MKCDNM, MultiView, datasets
 from mkclust.exceptions import InputError
 
 
@@ -64,6 +64,25 @@ def test_tampering_is_caught(claim):
         setattr(model, name, value)
     assert claim in failed(model, views)
     assert f"FAILS: {claim}" in str(model.verify(views))
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
+@pytest.mark.parametrize("claim", ["nothing", "least squares", "nearest center", "dimensions"])
+def test_a_fit_to_views_that_lack_samples(claim):
+    whole = planted()
+    present = np.random.default_rng(0).random((len(whole), whole.n_views)) > 0.2
+    present[:, 0] |= ~present.any(axis=1)
+    views = MultiView(whole.views, present=present)
+    model = MKCDNM(3, random_state=0).fit(views)
+    if claim == "least squares":
+        shifted = model.embedding_ + 0.02 * np.eye(*model.embedding_.shape)
+        model.embedding_ = np.linalg.qr(shifted)[0]
+    elif claim == "nearest center":
+        model.labels_ = np.roll(model.labels_, 1)
+    elif claim == "dimensions":
+        model.dimensions_ = model.dimensions_ + 1
+    found = failed(model, views)
+    assert not found if claim == "nothing" else any(claim in each for each in found)
 
 
 def test_equal_eigenvalues_at_the_cut_are_named():

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from ..agreement.overlap import Overlap, overlap
+from ..agreement.subspaces import KernelSubspaces
 from ..base import refitted_views
 from ..data.copies import Copies, copies_in
 from ..exceptions import InputError
@@ -19,8 +20,10 @@ from ..linalg.kmeans import nearest_centers
 from ..linalg.spectrum import RANK_TOLERANCE, Spectrum
 from .constraints import Constraints, overlap_constraints, relaxed_constraints, shortfall
 from .dimensions import choose_dimensions
+from .incomplete import completed_partition
 from .noise import dual_noise
 
+LEAST_SQUARES = 1e-4  # share of H* that may differ: its rounds end at a change of 1e-6
 DIRECT_UP_TO = 3000  # samples up to which LAPACK decomposes the whole kernel; Lanczos beyond
 
 
@@ -29,7 +32,8 @@ def verify_fit(model: Any, views: Any) -> Verification:
 
     Kernels are built again and decomposed by LAPACK (n^3), or by Lanczos beyond 3000 samples.
     The checks are: $H^{*T}H^* = I$; every constraint; that no partition captures more of
-    $\sum_p\|H^TU_p\|_F^2$ than H*; dimensions, bound and noise; the labels.
+    $\sum_p\|H^TU_p\|_F^2$ than H*; dimensions, bound and noise; the labels. Where views lack
+    samples, H* is compared with the answer of the same least squares problem.
     """
     if model.approximation_ is not None:
         raise InputError("kernels were approximated: there are no exact eigenvectors to verify by")
@@ -37,12 +41,9 @@ def verify_fit(model: Any, views: Any) -> Verification:
     copies = copies_in(data)
     if copies is not None and hasattr(model, "_distinct"):
         model, data, copies = copies.first_of_each(model), copies.distinct(data), None
-    if data.present is not None:
-        raise InputError(
-            "some samples are absent from some views: H* is then a fit by least squares, which has "
-            "no closed form to verify; verify a fit of the complete samples"
-        )
     kernels = KernelBank(data, model._recipe(data))
+    if data.present is not None:
+        return _verify_incomplete(model, kernels, copies)
     proof = model.certificate_
     size = max(int(model.dimensions_.max()) + 1, proof.eigenvectors)
     spectra = [_decomposed(kernel, size) for kernel in kernels]
@@ -65,6 +66,32 @@ def verify_fit(model: Any, views: Any) -> Verification:
         *_consensus_ties(sigma, int(model.n_clusters)),
     )
     return Verification(checks, ties)
+
+
+class _DirectSubspaces(KernelSubspaces):
+    """Eigenvectors by LAPACK or Lanczos, instead of the Krylov spaces of the fit."""
+
+    def find(self, p: int, size: int) -> None:
+        self._states[p].found = _decomposed(self.kernels[p], size)
+
+
+def _verify_incomplete(model: Any, kernels: KernelBank, copies: Copies | None) -> Verification:
+    """Check a fit to views that lack samples: H* is then the answer of a least squares problem."""
+    k = int(model.n_clusters)
+    subspaces = _DirectSubspaces(kernels, kernels.names, kernels.present)
+    subspaces.grow(max(int(model.dimensions_.max()), model.certificate_.eigenvectors))
+    found = subspaces.overlap(k)
+    constraints = _constraints(model, found)
+    H, values = completed_partition(subspaces, model.dimensions_, k)
+    missed = max(0.0, 1 - float(np.sum((H.T @ model.embedding_) ** 2)) / H.shape[1])
+    checks = (
+        Check("H* has orthonormal columns", _gram_error(model.embedding_), 1e-8),
+        Check("H* solves the least squares problem of incomplete views", missed, LEAST_SQUARES),
+        Check("every constraint is met", _violation(constraints, model.dimensions_), 0.0),
+        Check("the dimensions are those the solver finds", _moved(model, constraints, found), 0.0),
+        Check("every label is that of the nearest center", _label_error(model, copies), 0.0),
+    )
+    return Verification(checks, tuple(_consensus_ties(values, k)))
 
 
 def _decomposed(K: np.ndarray, size: int) -> Spectrum:
