@@ -20,7 +20,7 @@ from .null_model import NullModel
 FIRST, DRAWS = 6, 15  # of the null model: the first ones decide where the answer is clear
 CLEAR = (0.001, 0.5)  # p-values below and above which it is
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
-SAMPLES = 300  # on which data and null model are compared
+SAMPLES, MORE_SAMPLES = 300, 1000  # on which data and null model are compared
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
 SCANNED = 3000  # samples of all draws together that give the null model's mean, at most
 SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
@@ -66,22 +66,34 @@ class StructureTest:
 def structure_test(
     estimator: MultiViewClusterer, views: MultiView, ks: Sequence[int], random_state: int
 ) -> StructureTest:
-    """Compare the estimator's partitions of at most 300 samples with those of null views.
+    """Compare the estimator's partitions of some samples with those of null views.
 
-    Six draws are enough where the p-value is then below 0.001 or above 0.5, else 15 are made.
+    Six draws of 300 samples are enough where the p-value is then below 0.001 or above 0.5. Else 15
+    draws of 1000 samples decide.
     """
-    rng = np.random.default_rng(random_state)
-    some = drawn(views, SAMPLES, rng)
-    tried = spread_out([k for k in ks if k <= len(some) // 2] or [2])
-    observed = _modularities(estimator, some, tried, random_state)
-    model, null = NullModel(some), np.empty((0, len(tried)))
-    for b in range(DRAWS):
-        step(f"null model, draw {b + 1} of at most {DRAWS}")
-        null = np.vstack([null, _modularities(estimator, model.draw(rng), tried, random_state)])
-        test = StructureTest(np.array(tried), observed, null)
-        if b + 1 == FIRST and not CLEAR[0] < test.p_value < CLEAR[1]:
-            break
+    test = _compared(estimator, views, ks, random_state, SAMPLES, FIRST)
+    if CLEAR[0] < test.p_value < CLEAR[1]:
+        test = _compared(estimator, views, ks, random_state, MORE_SAMPLES, DRAWS)
     return test
+
+
+def _compared(
+    estimator: MultiViewClusterer,
+    views: MultiView,
+    ks: Sequence[int],
+    random_state: int,
+    samples: int,
+    draws: int,
+) -> StructureTest:
+    rng = np.random.default_rng(random_state)
+    some = drawn(views, samples, rng)
+    tried = spread_out([k for k in ks if k <= len(some) // 2] or [2])
+    model, null = NullModel(some), []
+    for b in range(draws):
+        step(f"null model, draw {b + 1} of {draws}")
+        null.append(_modularities(estimator, model.draw(rng), tried, random_state))
+    observed = _modularities(estimator, some, tried, random_state)
+    return StructureTest(np.array(tried), observed, np.array(null))
 
 
 def null_modularity(
