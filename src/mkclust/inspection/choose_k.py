@@ -150,8 +150,8 @@ def choose_k(
     together), so that the first factor is 0 by chance and 1 at best, as the adjusted Rand index.
 
     Whether there are clusters at all is tested as well: 300 samples are compared with six draws
-    of the null model, or, where this is not clear, 1000 samples with 15 draws. Where the modularity is not beyond the null model's at a
-    level of 5 %, the answer is 1.
+    of the null model, or, where this is not clear, 1000 samples with 15 draws. Where the
+    modularity is not beyond the null model's at a level of 5 %, the answer is 1.
 
     The default number of neighbors depends on k. The scan uses those of the number in the middle
     of the range for all numbers, so that all partitions are compared on one graph and share one

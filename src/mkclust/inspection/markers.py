@@ -90,12 +90,17 @@ class Markers:
             chosen &= self.view == view
         return np.flatnonzero(chosen)[:count]
 
+    def _name(self, place: int) -> str:
+        """Return the name of a feature; of a table without names, its position and view."""
+        name = str(self.feature[place])
+        return f"column {name} of {self.view[place]}" if name.isdecimal() else name
+
     def __str__(self) -> str:
         k = int(self.cluster.max()) + 1
         counts = np.bincount(self.cluster[self.p_adjusted < LEVEL], minlength=k)
         first = [self.top(c, 1) for c in range(k)]
         best = ", ".join(
-            f"{self.feature[place[0]]} in cluster {c}"
+            f"{self._name(place[0])} in cluster {c}"
             for c, place in enumerate(first)
             if len(place)
         )
