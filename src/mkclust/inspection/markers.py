@@ -100,9 +100,7 @@ class Markers:
         counts = np.bincount(self.cluster[self.p_adjusted < LEVEL], minlength=k)
         first = [self.top(c, 1) for c in range(k)]
         best = ", ".join(
-            f"{self._name(place[0])} in cluster {c}"
-            for c, place in enumerate(first)
-            if len(place)
+            f"{self._name(place[0])} in cluster {c}" for c, place in enumerate(first) if len(place)
         )
         return (
             f"{counts.sum()} of {len(self)} tests of a feature in a cluster are below "
