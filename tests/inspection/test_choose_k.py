@@ -137,6 +137,15 @@ def test_of_many_samples_some_are_drawn(monkeypatch):
     assert answer.k == 3 and sum(answer.table[0].sizes) == 150
 
 
+def test_the_answer_tells_that_samples_were_drawn(monkeypatch):
+    views = make_views(160, 3, 2, noise=0.5, random_state=0)
+    assert choose_k(GraphFusion(2), views, (2, 4)).drawn is None
+    monkeypatch.setitem(choose_k.__globals__, "ROWS", 100)
+    answer = choose_k(GraphFusion(2), views, (2, 4))
+    assert answer.drawn == 100 == sum(answer.table[0].sizes)
+    assert str(answer) == "3 clusters (2 to 4 tried on 100 samples drawn at random)"
+
+
 def test_counts():
     rng = np.random.default_rng(0)
     topics = rng.dirichlet(np.full(300, 0.05), 3)

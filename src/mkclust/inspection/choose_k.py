@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -95,6 +95,8 @@ class ChoiceOfK:
         Probability of modularity so far beyond the null model without cluster structure.
     table : tuple of Candidate
         One entry for every number tried, ascending.
+    drawn : int or None
+        Number of samples that were drawn at random and compared; None where all were.
     """
 
     k: int
@@ -103,11 +105,14 @@ class ChoiceOfK:
     high: int
     p_value: float
     table: tuple[Candidate, ...]
+    drawn: int | None = None
 
     def __str__(self) -> str:
         tried = f"{self.table[0].k} to {self.table[-1].k} tried"
         if len(self.table) == 1:
             tried = "the only number tried"
+        if self.drawn is not None:
+            tried += f" on {self.drawn} samples drawn at random"
         if not self.structure:
             return f"no cluster structure (p = {self.p_value:.2g}; {tried})"
         around = "" if self.low == self.high else f"{self.low} to {self.high}, best "
@@ -193,12 +198,12 @@ def choose_k(
     with quiet():
         data, _ = views_of(estimator, views, random_state)
         ks = checked_range(k_range, len(data))
-        data = drawn(data, max(ROWS, 2 * ks[-1]), np.random.default_rng(random_state))
+        n, data = len(data), drawn(data, max(ROWS, 2 * ks[-1]), np.random.default_rng(random_state))
         with shared_views():
             scan = unfitted(estimator, n_clusters=ks[0]).partitions(data, ks, random_state, STARTS)
         test = structure_test(estimator, data, ks, random_state)
         null = null_modularity(estimator, data, ks, test, random_state)
-    return _choice(scan, test, null, ks)
+    return replace(_choice(scan, test, null, ks), drawn=len(data) if len(data) < n else None)
 
 
 def checked_range(asked: Any, n: int) -> list[int]:
