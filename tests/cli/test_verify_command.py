@@ -147,3 +147,12 @@ def test_other_names_of_samples_are_found():
     assert model.verify(named).holds
     model.sample_names_in_ = model.sample_names_in_[::-1]
     assert not model.verify(named).holds
+
+
+def test_a_run_is_verified_with_its_reading_options(run, clustered):
+    path = clustered / "d" / "view1.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([f"{lines[0]},town", *(f"{line},x" for line in lines[1:])]) + "\n")
+    assert run("cluster", "d", "-k", 3, "--drop-column", "town", "--no-report", "-o", "new")[0] == 0
+    code, out = said(run, "new", "d", "--drop-column", "town")
+    assert code == 0 and "FAILS" not in out

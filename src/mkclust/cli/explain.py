@@ -23,7 +23,17 @@ from ..metrics import ari
 from .arguments import in_memory, read_views
 from .explanation import explanation_as_dict
 from .finished_run import read_labels, read_result
-from .options import AsKernels, Index, Labels, Limit, Transpose, ViewNames
+from .options import (
+    AsKernels,
+    Decimal,
+    DropColumns,
+    Index,
+    Labels,
+    Limit,
+    Separator,
+    Transpose,
+    ViewNames,
+)
 from .run import progress
 from .wording import clean
 
@@ -43,6 +53,9 @@ def explain(
     index: Index = None,
     transpose: Transpose = None,
     kernels: AsKernels = None,
+    drop_column: DropColumns = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     limit: Limit = None,
 ) -> None:
     """Print which view sees what, where views conflict, and other answers.
@@ -54,7 +67,9 @@ def explain(
     result = read_result(results)
     found = result.get("explanation")
     if paths:
-        data = read_views(paths, views, labels, index, transpose, kernels, limit)
+        data = read_views(
+            paths, views, labels, index, transpose, kernels, limit, drop_column, sep, decimal
+        )
         with progress(False):
             found = _computed(results, result, data)
     if not isinstance(found, dict):

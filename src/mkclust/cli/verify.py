@@ -18,7 +18,17 @@ from ..io.manifest import NAME, Manifest, require_complete_set
 from ..methods import load
 from .arguments import chosen_limits, read_views
 from .finished_run import read_labels, read_result
-from .options import AsKernels, Index, Limit, Paths, Transpose, ViewNames
+from .options import (
+    AsKernels,
+    Decimal,
+    DropColumns,
+    Index,
+    Limit,
+    Paths,
+    Separator,
+    Transpose,
+    ViewNames,
+)
 from .run import progress
 from .wording import clean
 
@@ -40,6 +50,9 @@ def verify(
     index: Index = None,
     transpose: Transpose = None,
     kernels: AsKernels = None,
+    drop_column: DropColumns = None,
+    sep: Separator = None,
+    decimal: Decimal = None,
     limit: Limit = None,
 ) -> None:
     """Check that results are complete and belong to these data.
@@ -52,7 +65,9 @@ def verify(
     manifest = require_complete_set(results)
     if manifest is None:
         raise InputError(f"{results}: no {NAME} here; give the folder that cluster wrote to")
-    data = read_views(paths, views, "none", index, transpose, kernels, limit)
+    data = read_views(
+        paths, views, "none", index, transpose, kernels, limit, drop_column, sep, decimal
+    )
     console = Console(highlight=False)
     sound = True
     with progress(False):
