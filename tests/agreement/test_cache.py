@@ -78,8 +78,9 @@ def test_a_second_thread_waits_for_the_first():
     found = []
     with shared_views():
         threads = [
-            threading.Thread(target=copy_context().run, args=(lambda: found.append(
-                reused("a", None, make)),))
+            threading.Thread(
+                target=copy_context().run, args=(lambda: found.append(reused("a", None, make)),)
+            )
             for _ in range(2)
         ]
         threads[0].start()

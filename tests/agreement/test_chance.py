@@ -161,9 +161,7 @@ def chance_by_hand(U, V):
     variance = 2 * r[0] * r[1] / ((n - 1) ** 2 * (n + 1) * (n - 2))
     variance += s[0] * s[1] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
     most = min(T)
-    return tail_by_hand(
-        np.trace(A @ B) / most, T[0] * T[1] / (n - 1) / most, variance / most**2
-    )
+    return tail_by_hand(np.trace(A @ B) / most, T[0] * T[1] / (n - 1) / most, variance / most**2)
 
 
 @pytest.mark.parametrize("n", [4, 7, 30])

@@ -181,8 +181,9 @@ class TestInMemory:
         found = Given(given, present).coordinates(H, None, np.array([2, 1]))
         Q = np.linalg.qr(H[present[:, 0], :3])[0]
         assert found[0].shape == (3, 2) and found[1].shape == (4, 1)
-        np.testing.assert_allclose(found[0].T @ found[0], (Q.T @ given[0].vectors).T @ (
-            Q.T @ given[0].vectors), atol=1e-12)
+        np.testing.assert_allclose(
+            found[0].T @ found[0], (Q.T @ given[0].vectors).T @ (Q.T @ given[0].vectors), atol=1e-12
+        )
 
 
 class TestGraphs:
@@ -196,9 +197,7 @@ class TestGraphs:
         for operator, spectrum in zip(graphs, spectra, strict=True):
             V, K = spectrum.vectors, operator.toarray()
             np.testing.assert_allclose(K @ V, V * spectrum.values, atol=1e-10)
-            np.testing.assert_allclose(
-                spectrum.values, np.linalg.eigvalsh(K)[::-1][:3], atol=1e-10
-            )
+            np.testing.assert_allclose(spectrum.values, np.linalg.eigvalsh(K)[::-1][:3], atol=1e-10)
 
     def test_a_block_keeps_them_by_graph(self, rng):
         one, two = graph(rng, 10), graph(rng, 10)
