@@ -132,7 +132,7 @@ def test_partitions_share_the_graph_of_the_middle_number(views):
 
 @pytest.mark.parametrize("asked", [0, -1, 2.5, True, "5"])
 def test_numbers_of_neighbors_that_are_refused(views, asked):
-    with pytest.raises(InputError, match="^n_neighbors must be a whole number from 1 on, got "):
+    with pytest.raises(InputError, match=r"^n_neighbors must be a whole number from 1 on, got "):
         GraphFusion(K, n_neighbors=asked).fit(views)
 
 

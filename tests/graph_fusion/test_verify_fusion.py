@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from mkclust import GraphFusion, MultiView, datasets
-from mkclust.exceptions import DegenerateWarning
+from mkclust.exceptions import DegenerateWarning, InputError
 from mkclust.graph_fusion import verify as module
 from mkclust.graph_fusion.fusion import fuse
 from mkclust.graph_fusion.view_graphs import ViewGraphs
@@ -60,9 +60,10 @@ def test_a_fit_holds(model, views):
 
 def test_changed_weights(model, views):
     assert WEIGHTS in failed(changed(model, weights_=model.weights_[[1, 0, 2]]), views)
-    nearly = model.weights_ + [9e-6, -9e-6, 0]
+    away = np.array([1.0, -1.0, 0.0])
+    nearly = model.weights_ + 9e-6 * away
     assert WEIGHTS not in failed(changed(model, weights_=nearly), views)
-    assert WEIGHTS in failed(changed(model, weights_=model.weights_ + [2e-5, -2e-5, 0]), views)
+    assert WEIGHTS in failed(changed(model, weights_=model.weights_ + 2e-5 * away), views)
 
 
 def test_changed_embedding(model, views):
@@ -106,16 +107,22 @@ def test_changed_centers(model, views):
     assert abs(found.checks[5].error - 2e-3) <= plain.checks[5].error + 1e-12
 
 
-def test_other_names(model, views):
-    names = list(views.index)
-    names[3:5] = ["t3", "t4"]
-    other = MultiView(views.views, index=names)
-    found = model.verify(other)
-    assert [check.claim for check in found.checks if not check.holds] == [NAMES]
-    assert found.checks[-1].error == pytest.approx(2 / 80)
-    assert model.verify(MultiView(views.views)).checks[-1].error == 0.0
-    unnamed = GraphFusion(3, random_state=0).fit(views.views)
-    assert unnamed.verify(views).checks[-1].error == 0.0
+def test_samples_are_compared_by_name(model, views):
+    turned = MultiView([view[::-1] for view in views.views], index=views.index[::-1])
+    assert model.verify(turned).holds
+    named = list(views.index)
+    named[3:5] = ["t3", "t4"]
+    with pytest.raises(InputError, match="2 of the 80 fitted samples are not in views"):
+        model.verify(MultiView(views.views, index=named))
+    for fitted, given, error in (
+        (["a", "b"], ["a", "c"], 0.5),
+        ([1, 2], ["1", "2"], 0.0),
+        (None, ["a", "b"], 0.0),
+        (["a", "b"], None, 0.0),
+    ):
+        some = SimpleNamespace(sample_names_in_=fitted)
+        assert module._name_error(some, SimpleNamespace(index=given)) == error
+    assert module._name_error(SimpleNamespace(), SimpleNamespace(index=["a"])) == 0.0
 
 
 def test_other_data(model, views):
@@ -144,7 +151,9 @@ def test_other_fits_hold(views, case):
 
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
 def test_a_fit_of_copies_is_that_of_distinct_samples(views):
-    many = [np.repeat(view, 3, axis=0) for view in views.views]
+    many = MultiView(
+        [np.repeat(view, 3, axis=0) for view in views.views], index=[f"s{i}" for i in range(240)]
+    )
     with pytest.warns(DegenerateWarning, match="distinct samples"):
         fitted = GraphFusion(3, random_state=0).fit(many)
     assert fitted.verify(many).holds

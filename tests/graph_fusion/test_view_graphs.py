@@ -19,8 +19,12 @@ from mkclust.graph_fusion.fusion import (
     mean_graph,
 )
 from mkclust.graph_fusion.view_graphs import ViewGraphs, placed
-from mkclust.graphs.affinity import affinity_graph, degree_normalized, knn_affinity
-from mkclust.graphs.affinity import self_tuning_affinity
+from mkclust.graphs.affinity import (
+    affinity_graph,
+    degree_normalized,
+    knn_affinity,
+    self_tuning_affinity,
+)
 from mkclust.graphs.metrics import joint_metric, view_metrics
 from mkclust.graphs.neighbors import neighborhood
 from mkclust.graphs.operator import CenteredGraph
