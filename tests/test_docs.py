@@ -1,8 +1,10 @@
 """The examples in the documentation run, their output is as shown, and links lead to files."""
 
+import ast
 import doctest
 import os
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -158,7 +160,17 @@ def test_every_page_is_in_the_navigation():
     listed = "\n".join(block for _, block in blocks(DOCS / "index.md", "{toctree}")).split()
     pages = [page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")]
     written = [page for page in pages if page != "index" and not page.startswith("_build")]
+    written += ["gallery/index"]  # made of examples/
     assert sorted(name for name in listed if "/" in name or name in written) == sorted(written)
+
+
+def test_every_example_has_a_place_and_a_title():
+    listed = runpy.run_path(str(DOCS / "_ext" / "gallery.py"))["ORDER"]
+    files = {file.stem.removeprefix("plot_"): file for file in (ROOT / "examples").glob("*.py")}
+    assert sorted(listed) == sorted(files)
+    for name, file in files.items():
+        head = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))).splitlines()
+        assert head[1] == "=" * len(head[0]), f"{name}: the first line is the title, underlined"
 
 
 def test_every_public_name_is_in_the_reference():
