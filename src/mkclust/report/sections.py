@@ -49,7 +49,7 @@ def summary(subject: Subject, silhouettes: Silhouettes | None) -> Raw:
     if silhouettes is not None:
         tiles["silhouette"] = number(silhouettes.mean, 2)
     if subject.certain:
-        tiles["mean confidence"] = number(float(subject.model.confidence_.mean()), 2)
+        tiles["confidence"] = number(float(subject.model.confidence_.mean()), 2)
     if subject.classes is not None:
         scores = evaluate(subject.classes, subject.labels)
         tiles |= {METRICS[name]: number(value, 3) for name, value in scores.items()}
