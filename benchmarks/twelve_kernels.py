@@ -156,7 +156,7 @@ def score_table(rows: dict[str, dict[str, np.ndarray]]) -> list[str]:
 def mean_table(rows: dict[str, dict[str, np.ndarray]]) -> list[str]:
     """Return the means over all problems, and how often a method is a point away from the first."""
     lines = [
-        "| method | ACC/NMI | more than a point above graph fusion | below |",
+        "| method | ACC/NMI | a point or more above graph fusion | below |",
         "|---|---|---|---|",
     ]
     base = np.array([row["graph fusion"][0] for row in rows.values()])
