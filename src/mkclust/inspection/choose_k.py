@@ -265,7 +265,7 @@ def _best(ks: np.ndarray, scores: np.ndarray) -> int:
 
     Every number counts by the interval of log k that it stands for.
 
-    >>> _best(np.array([2, 3, 4, 5, 20]), np.array([0.8, 0.9, 0.8, 0.5, 1.0]))
+    >>> _best(np.arange(2, 10), np.array([0.8, 0.9, 0.8, 0.7, 0.6, 0.6, 0.6, 1.0]))
     1
     """
     if len(ks) < 3 or not scores.max() > 0:
