@@ -10,10 +10,10 @@ from .html import Raw, paragraph, section, table, text
 from .subject import Subject, shortened
 from .words import number
 
-SHOWN = 6  # features of every cluster in the heat map
+SHOWN = 6  # features of every cluster in the heat map, at most
+ROWS = 30  # of the heat map, where this leaves two features for every cluster
 MOST = 60  # rows of the heat map
 FULL = 2.0  # effect size that has the full color
-HIGH, LOW = "51, 34, 136", "204, 102, 119"  # of the palette: larger and smaller than the rest
 HINT = (
     "Effect: difference of the means of a cluster and the rest, divided by the standard deviation "
     "within both. AUC: probability that a sample of the cluster has the larger value. p: "
@@ -28,7 +28,8 @@ def features(subject: Subject) -> Raw:
         return Raw("")
     k = int(found.cluster.max()) + 1
     several = len(set(found.view.tolist())) > 1
-    first = np.concatenate([found.top(c, SHOWN) for c in range(k)])[:MOST]
+    count = int(np.clip(ROWS // k, 2, SHOWN))
+    first = np.concatenate([found.top(c, count) for c in range(k)])[:MOST]
     rows = list(dict.fromkeys(zip(found.view[first], found.feature[first], strict=True)))
     values = _effects(found, rows, k)
     head = ["feature", *(["view"] if several else []), *(f"cluster {c}" for c in range(k))]
@@ -40,7 +41,7 @@ def features(subject: Subject) -> Raw:
         paragraph(words.sentence(str(found))),
         paragraph(found.warning, "" if found.valid else "note"),
         table(head, cells, range(1 + several, len(head)), "Effect size of the first features"),
-        _listed(found, first, several),
+        _listed(found, first, count, several),
         paragraph(HINT, "hint"),
     ]
     return section("markers", "Markers", parts)
@@ -62,14 +63,16 @@ def _cell(value: float) -> Raw:
     if np.isnan(value):
         return Raw("–")
     strength = min(abs(value) / FULL, 1.0) * 0.6
-    color = HIGH if value > 0 else LOW
+    color = (
+        "--high" if value > 0 else "--low"
+    )  # larger or smaller than the rest, of the page's style
     return Raw(
-        f'<span class="heat" style="background:rgba({color},{strength:.2f})">'
+        f'<span class="heat" style="background:rgb(var({color}) / {strength:.2f})">'
         f"{text(number(value, 2))}</span>"
     )
 
 
-def _listed(found: Markers, first: np.ndarray, several: bool) -> Raw:
+def _listed(found: Markers, first: np.ndarray, count: int, several: bool) -> Raw:
     head = ["cluster", *(["view"] if several else []), "feature", "effect", "AUC", "corrected p"]
     rows = [
         [
@@ -83,5 +86,5 @@ def _listed(found: Markers, first: np.ndarray, several: bool) -> Raw:
         for i in first
     ]
     width = len(head)
-    listed = table(head, rows, range(width - 3, width), f"The first {SHOWN} features of a cluster")
+    listed = table(head, rows, range(width - 3, width), f"The first {count} features of a cluster")
     return Raw(f"<details><summary>Tests of these features</summary>{listed}</details>")
