@@ -18,11 +18,12 @@ from mkclust.graph_fusion.fusion import (
     joint_weights,
     mean_graph,
 )
-from mkclust.graph_fusion.view_graphs import ViewGraphs, placed
+from mkclust.graph_fusion.view_graphs import ViewGraphs
 from mkclust.graphs.affinity import (
     affinity_graph,
     degree_normalized,
     knn_affinity,
+    placed,
     self_tuning_affinity,
 )
 from mkclust.graphs.metrics import joint_metric, view_metrics
