@@ -215,8 +215,9 @@ def test_the_smaller_of_two_sizes_counts_twice():
     assert chance_of_overlap([one[:, :k], two], k)[0, 1] == pytest.approx(
         2 * min(small, chance([one[:, :k], two])[0, 1])
     )
-    heads = bases(rng, n, 2 * k, 6)
+    heads = bases(rng, n, 3 * k, 6)
     found = chance_of_overlap(heads, k)
+    np.testing.assert_array_equal(found, chance_of_overlap([U[:, : 2 * k] for U in heads], k))
     assert np.nanmax(found) == 1.0 and np.isnan(found.diagonal()).all()
 
 

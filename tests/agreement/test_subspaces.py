@@ -125,7 +125,11 @@ class TestInMemory:
     def test_it_never_shrinks(self, rng):
         spectra = KernelSubspaces([kernel(rng, 20, 20), kernel(rng, 20, 3)], ["a", "b"])
         spectra.grow(5)
-        spectra.grow(2)
+        told = []
+        with listening(told.append):
+            spectra.grow(2)
+            spectra.grow(5)
+        assert told == []  # nothing is computed twice
         assert [spectrum.size for spectrum in spectra] == [5, 3]
         assert spectra.horizon == 5
         assert [spectrum.complete for spectrum in spectra] == [False, True]

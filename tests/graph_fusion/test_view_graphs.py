@@ -18,11 +18,12 @@ from mkclust.graph_fusion.fusion import (
     joint_weights,
     mean_graph,
 )
-from mkclust.graph_fusion.view_graphs import ViewGraphs, placed
+from mkclust.graph_fusion.view_graphs import ViewGraphs
 from mkclust.graphs.affinity import (
     affinity_graph,
     degree_normalized,
     knn_affinity,
+    placed,
     self_tuning_affinity,
 )
 from mkclust.graphs.metrics import joint_metric, view_metrics
@@ -112,7 +113,9 @@ class TestViewGraphs:
     def test_redundancy_is_that_of_first_metrics_and_graphs(self, rng):
         from mkclust.agreement.redundancy import redundancy
 
-        views = partly(rng)
+        X = rng.standard_normal((N, 3)) + 20  # far from the origin, where cosines say little
+        present = partly(rng).present
+        views = MultiView([X, X + 0.3 * rng.standard_normal((N, 3))], present=present)
         graphs = ViewGraphs(views, 4)
         parts = [
             view_metrics(view[held], "a")[0]
@@ -120,6 +123,7 @@ class TestViewGraphs:
         ]
         expected = redundancy(list(graphs), parts, list(views.present.T))
         np.testing.assert_allclose(graphs.redundancy(), expected, atol=1e-12)
+        assert expected[0, 1] > 0.5
 
     def test_metrics_are_named_once_and_have_their_spreads(self, rng):
         X = [tables(rng)[0], counts(rng)]
