@@ -90,7 +90,7 @@ def test_what_is_asked_for_must_be_there(bench, tmp_path):
     assert "run a suite first, or give the file by --store" in " ".join(err.split())
     code, _, err = bench("figure", "ranks")
     assert code != 0
-    assert "first: mkclust bench run leaderboard" in " ".join(err.split())
+    assert "first: mkclust bench run multiview" in " ".join(err.split())
     code, _, err = bench("run", "quick.toml", "--data", tmp_path / "nowhere")
     assert code != 0
     assert "is not a folder" in " ".join(err.split())
