@@ -10,6 +10,7 @@ from sklearn.base import clone, is_clusterer
 
 from _support.fits import estimator, fit_quietly
 from mkclust import METHODS, MultiView, metrics
+from mkclust.baselines.base import ComparedMethod
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.graph_fusion.diffusion_map import n_components_for
@@ -67,7 +68,7 @@ def test_precomputed_kernels_are_left_alone_and_equal_features(name, planted):
     before = kernels.copy()
     model = fit_quietly(name, kernels, 3, kernel="precomputed")
     np.testing.assert_array_equal(kernels, before)
-    if name == "graph-fusion":  # a kernel has other metrics than the view it comes from
+    if name in ("graph-fusion", "snf"):  # a kernel has other metrics than the view it comes from
         assert metrics.accuracy(planted.labels, model.labels_) == 1.0
         return
     linear = fit_quietly(name, planted, 3, kernel="linear")
@@ -160,7 +161,7 @@ def test_weights_belong_to_the_views(name, planted):
     if hasattr(model, "weights_"):
         assert model.weights_.shape == (3,)
         assert (model.weights_ >= 0).all() and model.weights_.any()
-    if name not in ("graph-fusion", "mkc-dnm"):
+    if issubclass(METHODS[name], ComparedMethod):
         assert model.n_iter_ >= 1 and isinstance(model.converged_, bool)
 
 
@@ -198,7 +199,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_refused_with_the_place(name, case, planted):
     change, k, settings, message = BAD[case]
-    if name == "graph-fusion" and case == "unknown kernel":
-        pytest.skip("graph fusion has no kernel to name")
+    if name in ("graph-fusion", "snf") and case == "unknown kernel":
+        pytest.skip("the method has no kernel to name")
     with pytest.raises((InputError, TypeError), match=f"(?s){message}"):
         estimator(name, k, **settings).fit(change(list(planted.views)))

@@ -10,7 +10,7 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import inspection, metrics
-    from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC, SWMC
+    from .baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SNF, SPMKC, SWMC
     from .data import adapters as omics
     from .data import datasets
     from .data.views import MultiView
@@ -42,6 +42,7 @@ _NAMES = {
         "MKKMMR",
         "ONKC",
         "OPLF",
+        "SNF",
         "SPMKC",
         "SWMC",
     ),
@@ -66,6 +67,7 @@ __all__ = [
     "MKKMMR",
     "ONKC",
     "OPLF",
+    "SNF",
     "SPMKC",
     "SWMC",
     "GraphFusion",

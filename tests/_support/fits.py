@@ -1,11 +1,13 @@
 """Small data and quick fits that several test files start from."""
 
+import inspect
 import warnings
 
 import numpy as np
 import pytest
 
 from mkclust import METHODS, MKCDNM
+from mkclust.base import KernelClusterer
 from mkclust.exceptions import MkclustWarning
 
 SOLVERS = ("authors", "paper", "exact")
@@ -31,11 +33,11 @@ def fit_digits(views, solver, **settings):
 
 
 def estimator(name, k, **settings):
-    """An estimator with seed 0; of settings for kernels, graph fusion takes those it has."""
-    if name == "graph-fusion":
-        kernel = settings.pop("kernel", "gaussian")
-        settings = {key: settings[key] for key in ("n_init", "indefinite") if key in settings}
-        settings["precomputed"] = kernel == "precomputed"
+    """An estimator with seed 0; a method without kernels takes the settings that it has."""
+    if not issubclass(METHODS[name], KernelClusterer):
+        given = settings | {"precomputed": settings.get("kernel") == "precomputed"}
+        known = inspect.signature(METHODS[name]).parameters
+        settings = {key: value for key, value in given.items() if key in known}
     return METHODS[name](k, random_state=0, **settings)
 
 

@@ -317,7 +317,7 @@ def _own_settings(name: str, given: Problem) -> dict[str, Any]:
     """A method's defaults for most problems, else some of the values its authors tuned it over."""
     if name == "graph-fusion":
         return {}
-    others = sorted(set(METHODS) - {"graph-fusion"})
+    others = [*sorted(set(METHODS) - {"graph-fusion", "snf"}), "snf"]
     rng = np.random.default_rng([given.seed, others.index(name)])
     if rng.random() < 0.6:
         return {}
@@ -331,6 +331,8 @@ def _own_settings(name: str, given: Problem) -> dict[str, Any]:
         choices = [{"graph": "kernel"}, {"n_neighbors": 1}, {"n_neighbors": 100}]
     elif name == "oplf":
         choices = [{"init": "identity"}, {"reseed": True}]
+    elif name == "snf":
+        choices = [{"metric": "euclidean"}, {"n_neighbors": 1}, {"mu": 1e-3}, {"n_iter": 1}]
     else:
         choices = METHODS[name].published_grid(given.k)
     return choices[rng.integers(len(choices))]

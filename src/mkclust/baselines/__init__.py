@@ -1,4 +1,4 @@
-"""The ten methods that the paper compares with, one file each.
+"""The compared methods, one file each: the ten of the paper on MKC-DNM, and SNF.
 
 `COMPARED` is their registry: a class added to it is a method everywhere.
 """
@@ -11,10 +11,11 @@ from .mkkm import MKKM
 from .mkkm_mr import MKKMMR
 from .onkc import ONKC
 from .oplf import OPLF
+from .snf import SNF
 from .spmkc import SPMKC
 from .swmc import SWMC
 
-COMPARED = (AKKM, MKKM, MKKMMR, SWMC, ONKC, LFMKC, SPMKC, CAGL, OPLF, HMKC)
+COMPARED = (AKKM, MKKM, MKKMMR, SWMC, ONKC, LFMKC, SPMKC, CAGL, OPLF, HMKC, SNF)
 
 __all__ = [
     "AKKM",
@@ -26,6 +27,7 @@ __all__ = [
     "MKKMMR",
     "ONKC",
     "OPLF",
+    "SNF",
     "SPMKC",
     "SWMC",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
-"""Base class of the compared methods: objective trace, stopping rule, published grids."""
+"""Base classes of the compared methods: missing rows, objective trace, published grids."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from itertools import product
 from numbers import Integral, Real
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import KernelClusterer
+from ..base import KernelClusterer, MultiViewClusterer
 from ..data.missing import require_complete
 from ..data.views import MultiView
 from ..exceptions import ConvergenceWarning, InputError, MissingRowsWarning, warn
@@ -60,7 +61,68 @@ class Trace:
         return self.converged or len(self.values) >= self.cap
 
 
-class ComparedMethod(KernelClusterer):
+class FitsCompleteRows(MultiViewClusterer):
+    """Base class of methods that need every sample in every view and place no new samples.
+
+    A subclass has the parameter `missing_rows` and fits complete views in `_fit_rows`.
+    """
+
+    takes_missing_rows = True
+    missing_rows: str
+
+    def _note_presence(self, views: MultiView, k: int) -> None:
+        if self.missing_rows not in MISSING_ROWS:
+            raise InputError(
+                f'missing_rows must be "raise" or "complete", got {self.missing_rows!r}'
+            )
+        if self.missing_rows == "raise":
+            require_complete(views, self.title, placing=True)
+        super()._note_presence(views, k)
+
+    @classmethod
+    def published_grid(cls, k: int) -> list[dict[str, Any]]:
+        """Return the settings that the authors tuned over, for k clusters; [{}] for none."""
+        return [dict(zip(cls.grid, values, strict=True)) for values in product(*cls.grid.values())]
+
+    @abstractmethod
+    def _fit_rows(self, views: MultiView, k: int) -> None:
+        """Set the fitted attributes, `labels_` among them, from views without missing rows."""
+
+    def _fit(self, views: MultiView, k: int) -> None:
+        if views.present is None:
+            self._fit_rows(views, k)
+            return
+        complete = np.flatnonzero(views.present.all(axis=1))
+        if len(complete) < max(k, 2):
+            raise InputError(
+                f"{len(complete)} of the {len(views)} samples are in every view, too few for {k} "
+                f"clusters: leave views out, or use graph fusion, which needs no complete samples"
+            )
+        self._fit_rows(views[complete], k)
+        place_incomplete(self, views, complete)
+        self.notes_ = (
+            *self.notes_,
+            f"{self.title} was fitted to the {len(complete)} samples that all views have; the "
+            f"other {len(views) - len(complete)} have the cluster of their nearest fitted samples.",
+        )
+        warn(self.notes_[-1], MissingRowsWarning)
+
+    def __getattr__(self, name: str) -> Any:
+        """Explain in the error message why there is no `predict`, `transform` or `membership_`."""
+        if name in ("membership_", "confidence_") and "labels_" in vars(self):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: {self.title} found these labels without "
+                "cluster centers in an embedding"
+            )
+        if name in ("predict", "predict_proba", "transform"):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: {self.title} is not defined for samples "
+                "that were not fitted; fit all samples together, or use GraphFusion or MKCDNM"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class ComparedMethod(FitsCompleteRows, KernelClusterer):
     """Base class of the methods of the paper's comparison.
 
     Parameters
@@ -86,8 +148,6 @@ class ComparedMethod(KernelClusterer):
     converged_ : bool, False if the maximal number of iterations was reached
     """
 
-    takes_missing_rows = True
-
     def __init__(
         self,
         n_clusters: int,
@@ -110,20 +170,6 @@ class ComparedMethod(KernelClusterer):
         )  # fmt: skip
         self.missing_rows = missing_rows
 
-    def _note_presence(self, views: MultiView, k: int) -> None:
-        if self.missing_rows not in MISSING_ROWS:
-            raise InputError(
-                f'missing_rows must be "raise" or "complete", got {self.missing_rows!r}'
-            )
-        if self.missing_rows == "raise":
-            require_complete(views, self.title, placing=True)
-        super()._note_presence(views, k)
-
-    @classmethod
-    def published_grid(cls, k: int) -> list[dict[str, Any]]:
-        """Return the settings that the authors tuned over, for k clusters; [{}] for none."""
-        return [dict(zip(cls.grid, values, strict=True)) for values in product(*cls.grid.values())]
-
     def _refit(self, views: MultiView) -> Callable[[Any], Any]:
         """Return the function that fits a copy of the estimator; all copies share the kernels."""
         if views.present is not None:
@@ -131,38 +177,8 @@ class ComparedMethod(KernelClusterer):
         kernels = KernelBank(views, self._recipe(views))
         return lambda model: model.fit_kernels(kernels)
 
-    def _fit(self, views: MultiView, k: int) -> None:
-        if views.present is None:
-            super()._fit(views, k)
-            return
-        complete = np.flatnonzero(views.present.all(axis=1))
-        if len(complete) < max(k, 2):
-            raise InputError(
-                f"{len(complete)} of the {len(views)} samples are in every view, too few for {k} "
-                f"clusters: leave views out, or use graph fusion, which needs no complete samples"
-            )
-        super()._fit(views[complete], k)
-        place_incomplete(self, views, complete)
-        self.notes_ = (
-            *self.notes_,
-            f"{self.title} was fitted to the {len(complete)} samples that all views have; the "
-            f"other {len(views) - len(complete)} have the cluster of their nearest fitted samples.",
-        )
-        warn(self.notes_[-1], MissingRowsWarning)
-
-    def __getattr__(self, name: str) -> Any:
-        """Explain in the error message why there is no `predict`, `transform` or `membership_`."""
-        if name in ("membership_", "confidence_") and "labels_" in vars(self):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: {self.title} found these labels without "
-                "cluster centers in an embedding"
-            )
-        if name in ("predict", "predict_proba", "transform"):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: {self.title} is not defined for samples "
-                "that were not fitted; fit all samples together, or use GraphFusion or MKCDNM"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    def _fit_rows(self, views: MultiView, k: int) -> None:
+        KernelClusterer._fit(self, views, k)
 
     def _keep(self, trace: Trace) -> None:
         """Store the trace; warn if the run did not converge."""

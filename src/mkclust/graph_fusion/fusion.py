@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from ..graphs.affinity import averaged_affinity, degree_normalized
+from ..graphs.affinity import averaged_affinity, degree_normalized, placed
 from ..graphs.metrics import joint_metric
 from ..progress import step
-from .view_graphs import ViewGraphs, placed
+from .view_graphs import ViewGraphs
 
 JOINT = 0.3  # share of the joint graph in the fused one; the rest is the mean over the views
 

@@ -13,15 +13,14 @@ from ..agreement.redundancy import redundancy
 from ..agreement.subspaces import GraphSubspaces
 from ..data.gaps import require_no_gaps
 from ..data.views import MultiView
-from ..graphs.affinity import affinity_graph
+from ..graphs.affinity import affinity_graph, placed
 from ..graphs.metrics import Metric, view_metrics, with_gram
 from ..graphs.neighbors import EXACT_UP_TO
 from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
-from ..kernels.given import make_semidefinite, rounding, symmetric
+from ..kernels.given import checked_kernel
 from ..linalg.threads import in_parallel
 
-SPAN = 1e100  # given kernels are scaled into this range, so that squares can be summed
 SIDE_BY_SIDE = 4096  # samples up to which graphs of several views are built at once
 KEPT = 512 << 20  # bytes: the points of all metrics are kept up to this size, else made again
 
@@ -67,7 +66,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
             return self._metrics[p]
         view = self.views.own_rows(p)
         if self.views.kernels:
-            view = self._checked_kernel(dense(view), self.names[p])
+            view = checked_kernel(dense(view), self.names[p], self.indefinite)
         found: tuple[Metric, ...] = view_metrics(view, self.names[p], self.views.kernels)
         if view.shape[0] <= EXACT_UP_TO:
             found = with_gram(found)
@@ -75,14 +74,6 @@ class ViewGraphs(Sequence[sp.csr_array]):
         if sum(part.nbytes for part in held.values()) <= KEPT:
             self._metrics[p] = found
         return found
-
-    def _checked_kernel(self, given: np.ndarray, name: str) -> np.ndarray:
-        """Return a given kernel, symmetric and positive semi-definite as asked."""
-        kernel = symmetric(given, name, len(given), SPAN)[0]
-        if self.indefinite != "ignore":
-            shift = self.indefinite == "shift"
-            make_semidefinite(kernel, name, True, rounding(given), shift)
-        return kernel
 
     def held(self, p: int) -> np.ndarray:
         """Return which samples view p holds: (n,)."""
@@ -114,14 +105,3 @@ class ViewGraphs(Sequence[sp.csr_array]):
     def spreads(self) -> tuple[tuple[float, ...], ...]:
         """Return the mean squared distance under every metric of every view."""
         return tuple(tuple(metric.spread() for metric in self.metrics(p)) for p in self._all)
-
-
-def placed(graph: sp.csr_array, held: np.ndarray) -> sp.csr_array:
-    """Extend a graph of some samples to all n: the others have no edges."""
-    n = len(held)
-    if graph.shape[0] == n:
-        return graph
-    at = np.flatnonzero(held)
-    entries = graph.tocoo()
-    place = (at[entries.coords[0]], at[entries.coords[1]])
-    return sp.csr_array(sp.coo_array((entries.data, place), shape=(n, n)))

@@ -107,3 +107,14 @@ def degree_normalized(A: sp.csr_array) -> sp.csr_array:
     scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
     rows = np.repeat(scale, np.diff(A.indptr))
     return sp.csr_array((rows * A.data * scale[A.indices], A.indices, A.indptr), shape=A.shape)
+
+
+def placed(graph: sp.csr_array, held: np.ndarray) -> sp.csr_array:
+    """Extend a graph of some samples to all n: the others have no edges."""
+    n = len(held)
+    if graph.shape[0] == n:
+        return graph
+    at = np.flatnonzero(held)
+    entries = graph.tocoo()
+    place = (at[entries.coords[0]], at[entries.coords[1]])
+    return sp.csr_array(sp.coo_array((entries.data, place), shape=(n, n)))

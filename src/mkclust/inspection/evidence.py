@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,12 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.weights import SMALL
-from ..base import KernelClusterer, MultiViewClusterer
+from ..base import KernelClusterer
 from ..data.views import MultiView
 from ..graph_fusion import GraphFusion
 from ..graph_fusion.fusion import blend, joint_graph, joint_weights, mean_graph
-from ..graph_fusion.view_graphs import ViewGraphs, placed
-from ..graphs.affinity import default_n_neighbors, knn_affinity
+from ..graph_fusion.view_graphs import ViewGraphs
+from ..graphs.affinity import default_n_neighbors, knn_affinity, placed
 from ..graphs.metrics import Metric
 from ..graphs.neighbors import neighborhood
 from ..kernels.bank import KernelBank
@@ -36,7 +37,7 @@ class Evidence:
     rows : (n,) int array
         Which samples of the fit they are.
     graphs : tuple of (n, n) sparse arrays
-        The affinity graphs of graph fusion, else the kNN graph of every kernel.
+        The affinity graphs of graph fusion, else a kNN graph of every view.
     """
 
     model: Any
@@ -122,16 +123,24 @@ def evidence_of(estimator: Any, views: Any, random_state: int = 0) -> Evidence:
         if isinstance(model, GraphFusion):
             built = model.view_graphs(data)
             return Evidence(model, data, rows, tuple(built), built)
-        return Evidence(model, data, rows, _kernel_graphs(model, data, k), None)
+        return Evidence(model, data, rows, _neighbor_graphs(model, data, k), None)
 
 
-def _kernel_graphs(model: MultiViewClusterer, data: MultiView, k: int) -> tuple[sp.csr_array, ...]:
-    """Return the kNN graph (n, n) of the kernel of every view."""
-    assert isinstance(model, KernelClusterer)
+def _metrics(model: Any, data: MultiView) -> Iterator[Metric]:
+    """Yield one metric of every view: the distances of its kernel, or the model's own."""
+    if not isinstance(model, KernelClusterer):
+        yield from model.view_metrics(data)
+        return
+    for name, K in zip(data.names, KernelBank(data, model._recipe(data)), strict=True):
+        yield Metric(name, np.asarray(K, dtype=float), gram=True)
+
+
+def _neighbor_graphs(model: Any, data: MultiView, k: int) -> tuple[sp.csr_array, ...]:
+    """Return one kNN graph (n, n) of every view."""
     found = []
-    for p, K in enumerate(KernelBank(data, model._recipe(data))):
-        count = default_n_neighbors(len(K), k)
-        near = neighborhood(Metric(data.names[p], np.asarray(K, dtype=float), gram=True), count)
+    for p, metric in enumerate(_metrics(model, data)):
+        count = default_n_neighbors(metric.n_samples, k)
+        near = neighborhood(metric, count)
         held = np.ones(len(data), dtype=bool) if data.present is None else data.present[:, p]
         found.append(placed(knn_affinity(near, count), held))
     return tuple(found)

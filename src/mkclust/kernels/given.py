@@ -12,7 +12,20 @@ from ..linalg.scaling import row_blocks
 
 ASYMMETRY = 1e-8  # relative to the largest entry: a larger asymmetry is not due to rounding
 INDEFINITE = 1e-8  # relative to the largest entry: a more negative eigenvalue is not due to it
+SPAN = 1e100  # kernels are scaled into this range, so that squares can be summed
 TILE = 256  # rows and columns that are compared with their transpose at a time
+
+
+def checked_kernel(given: np.ndarray, name: str, indefinite: str = "raise") -> np.ndarray:
+    """Return a symmetric copy of a given kernel (n, n), positive semi-definite as asked.
+
+    `indefinite` is ``"raise"``, ``"shift"`` or ``"ignore"``: what to do with a kernel that has
+    negative eigenvalues once it is centered.
+    """
+    kernel = symmetric(given, name, len(given), SPAN)[0]
+    if indefinite != "ignore":
+        make_semidefinite(kernel, name, True, rounding(given), indefinite == "shift")
+    return kernel
 
 
 def symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.ndarray, float]:

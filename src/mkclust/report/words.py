@@ -179,8 +179,10 @@ def certificate(subject: Subject) -> list[str]:
 def convergence(subject: Subject) -> str:
     """Return how the iterations of a compared method ended."""
     model = subject.model
-    ended = "converged" if getattr(model, "converged_", True) else "did not converge"
     times = counted(int(getattr(model, "n_iter_", 1)), "iteration")
+    if not hasattr(model, "converged_"):
+        return f"{model.title} makes a fixed number of iterations: {times}."
+    ended = "converged" if model.converged_ else "did not converge"
     what = "objective" if hasattr(model, "objective_history_") else "method"
     return f"The {what} {ended} after {times}. A global optimum is not guaranteed."
 

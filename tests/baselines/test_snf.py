@@ -1,0 +1,153 @@
+"""Similarity network fusion: equal to another implementation, and its parts one by one."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import norm
+
+from mkclust import SNF, MultiView, cluster, metrics
+from mkclust.baselines import snf
+from mkclust.baselines.snf import fuse_networks, local_network, scaled_affinity
+from mkclust.data.datasets import load_mfeat, make_views
+from mkclust.exceptions import InputError
+from mkclust.inspection import choose_k, explain
+from mkclust.report import write_report
+
+pytestmark = pytest.mark.versions
+
+VIEWS = make_views(60, 3, 3, noise=0.8, random_state=1)
+
+
+def sixty():
+    return load_mfeat()[::33][:60].select(["fou", "zer", "mor"])
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean"])
+def test_the_fused_network_is_that_of_snfpy(metric, pytestconfig):
+    """tools/snf_reference.py wrote the record with snfpy 0.2.2."""
+    record = np.load(pytestconfig.rootpath / "tests" / "data" / "snf_mfeat60.npz")
+    found = SNF(10, metric=metric, random_state=0).fit(sixty()).graph_
+    np.testing.assert_allclose(found, record[metric], rtol=1e-8, atol=1e-12)
+
+
+def test_affinities_are_normal_densities():
+    D = np.abs(np.subtract.outer(*2 * [np.random.default_rng(0).standard_normal(12)]))
+    W, mean = scaled_affinity(D, 4, 0.3), np.sort(D, axis=1)[:, 1:5].mean(axis=1)
+    sigma = 0.3 * (np.add.outer(mean, mean) + D) / 3
+    np.testing.assert_allclose(W, norm.pdf(D, scale=sigma), rtol=1e-12)
+
+
+def test_local_networks_keep_the_largest_entries():
+    P = np.random.default_rng(0).random((15, 15))
+    S = local_network(P, 4).toarray()
+    assert (np.count_nonzero(S, axis=1) == 4).all()
+    np.testing.assert_allclose(S.sum(axis=1), 1.0)
+    kept = np.argsort(P, axis=1)[:, -4:]
+    large = np.zeros_like(P)
+    np.put_along_axis(large, kept, np.take_along_axis(P, kept, axis=1), axis=1)
+    np.testing.assert_allclose(S, large / large.sum(axis=1, keepdims=True))
+
+
+def test_one_iteration_by_hand():
+    rng = np.random.default_rng(0)
+    W = [A + A.T for A in rng.random((3, 9, 9))]
+    P = [A / A.sum(axis=1, keepdims=True) for A in W]
+    P = [(A + A.T) / 2 for A in P]
+    S = [local_network(A, 4).toarray() for A in P]
+    others = [(P[1] + P[2]) / 2, (P[0] + P[2]) / 2, (P[0] + P[1]) / 2]
+    mean = sum(A @ B @ A.T + np.eye(9) for A, B in zip(S, others, strict=True)) / 3
+    mean /= mean.sum(axis=1, keepdims=True)
+    expected = (mean + mean.T + np.eye(9)) / 2
+    np.testing.assert_allclose(fuse_networks(W, 4, 1), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean"])
+def test_the_unit_of_the_data_has_no_effect(metric):
+    plain = SNF(3, metric=metric, random_state=0).fit(VIEWS)
+    scaled = SNF(3, metric=metric, random_state=0).fit([1e9 * view + 3 for view in VIEWS.views])
+    np.testing.assert_allclose(scaled.graph_, plain.graph_, rtol=1e-5)
+    kernels = [view @ view.T for view in VIEWS.views]
+    fits = [
+        SNF(3, metric=metric, precomputed=True, random_state=0).fit([K * unit for K in kernels])
+        for unit in (1.0, 1e-30, 1e200)
+    ]
+    for other in fits[1:]:
+        np.testing.assert_allclose(other.graph_, fits[0].graph_, rtol=1e-9)
+
+
+def test_linear_kernels_of_standardized_columns_are_the_views():
+    tables = [(view - view.mean(axis=0)) / view.std(axis=0) for view in VIEWS.views]
+    model = SNF(3, random_state=0).fit(tables)
+    given = SNF(3, precomputed=True, random_state=0).fit([X @ X.T for X in tables])
+    np.testing.assert_allclose(given.graph_, model.graph_, rtol=1e-9)
+    np.testing.assert_array_equal(given.labels_, model.labels_)
+    kernels = MultiView([X @ X.T for X in tables], kernels=True)
+    np.testing.assert_array_equal(SNF(3, random_state=0).fit(kernels).labels_, model.labels_)
+    assert "(kernel distance)" in SNF(3, random_state=0).fit(kernels).describe()[0]
+    assert "squared distances (z-scored Euclidean); Wang et al." in model.describe()[0]
+
+
+def test_the_network_is_symmetric_and_the_embedding_its_eigenvectors():
+    model = SNF(3, random_state=0).fit(VIEWS)
+    W, H = model.graph_, model.embedding_
+    np.testing.assert_array_equal(W, W.T)
+    scale = 1 / np.sqrt(W.sum(axis=1))
+    A = W * scale[:, None] * scale
+    values = np.linalg.eigvalsh(A)[::-1][:3]
+    np.testing.assert_allclose(A @ H, H * values, atol=1e-10)
+    np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
+
+
+def test_more_neighbors_than_samples_are_reported():
+    model = SNF(3, n_neighbors=100, random_state=0).fit(VIEWS)
+    assert model.n_neighbors_ == 59
+    assert "n_neighbors = 100 is more than there are: 59 neighbors were used" in model.notes_
+    assert "affinities of 59 neighbors" in model.describe()[0]
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1, got 0"),
+        ({"mu": 0.0}, "mu must be a finite number above 0, got 0.0"),
+        ({"n_iter": 1.5}, "n_iter must be a whole number"),
+        ({"metric": "cosine"}, 'metric must be "sqeuclidean" or "euclidean", got \'cosine\''),
+        ({"indefinite": "no"}, 'indefinite must be "raise"'),
+    ],
+)
+def test_a_bad_parameter_is_named(settings, message):
+    with pytest.raises(InputError, match=message):
+        SNF(3, **settings).fit(VIEWS)
+
+
+def test_too_many_samples_are_refused_before_the_work(monkeypatch):
+    monkeypatch.setattr(snf, "physical_memory", lambda: 60 * 60 * 8 * 8)
+    with pytest.raises(InputError, match=r"SNF of 60 samples in 3 views needs about .* GiB"):
+        SNF(3).fit(VIEWS)
+
+
+def test_several_numbers_of_clusters_share_one_fusion(monkeypatch):
+    calls = []
+    fuse = snf.fuse_networks
+    monkeypatch.setattr(snf, "fuse_networks", lambda *given: calls.append(1) or fuse(*given))
+    found = SNF(2, random_state=0).partitions(VIEWS, [2, 3, 4], 0, 3)
+    assert len(calls) == 1
+    assert metrics.accuracy(VIEWS.labels, found.labels[3]) == 1.0
+    assert choose_k(SNF(2), VIEWS, range(2, 6)).k == 3
+
+
+def test_questions_and_report(tmp_path):
+    model = cluster(VIEWS, 3, method="snf", random_state=0)
+    assert metrics.accuracy(VIEWS.labels, model.labels_) == 1.0
+    assert explain(model, VIEWS).describe()
+    page = tmp_path / "page.html"
+    write_report(model, page, VIEWS)
+    text = page.read_text(encoding="utf-8")
+    assert "Similarity network fusion" in text and "Nature Methods" in text
+    assert "a fixed number of iterations: 20" in text
+
+
+def test_sparse_views_give_the_same_network():
+    counts = np.random.default_rng(0).poisson(0.5, (50, 12)).astype(float)
+    dense, sparse = (SNF(2, random_state=0).fit([X]) for X in (counts, sp.csr_array(counts)))
+    np.testing.assert_allclose(sparse.graph_, dense.graph_, rtol=1e-9)
