@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..base import KernelClusterer, MultiViewClusterer
-from ..baselines.base import ComparedMethod
+from ..baselines.base import FitsCompleteRows
 from ..data.views import MultiView
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import remembered_by
@@ -27,7 +27,7 @@ from .store import Outcome
 from .truth import Classes, Truth
 from .units import KERNELS, Unit
 
-REFITTED = ("graph-fusion", "oplf", "snf")  # labels of their own, which depend on the seed
+REFITTED = ("graph-fusion", "oplf")  # labels of their own, which depend on the seed
 SEEDLESS = ("swmc", "cagl")  # labels of their own, which do not
 REPEATING = 0.7  # share of the time limit that repeated fits may use
 
@@ -209,7 +209,7 @@ def _settings_for(data: MultiView | MappedKernels, method: str) -> dict[str, Any
     if isinstance(data, MappedKernels):
         return {}
     found: dict[str, Any] = {"precomputed": True} if data.kernels else {}
-    if data.present is not None and issubclass(METHODS[method], ComparedMethod):
+    if data.present is not None and issubclass(METHODS[method], FitsCompleteRows):
         found["missing_rows"] = "complete"
     if any(data.gaps):
         found["missing"] = "median"

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data.datasets import load_mfeat, make_views
+from ..data.datasets.public import public_sets
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io import read
@@ -125,9 +124,8 @@ class Dataset:
 
 @cache
 def registered() -> Mapping[str, Dataset]:
-    """Return all registered data sets by name, in the order of datasets.toml."""
-    text = files(__package__).joinpath("datasets.toml").read_text("utf-8")
-    known = {name: _entry(name, entry) for name, entry in tomllib.loads(text).items()}
+    """Return all registered data sets by name: the public ones, then those of the package."""
+    known = {name: _entry(name, entry) for name, entry in public_sets().items()}
     return known | {dataset.name: dataset for dataset in _bundled_sets()}
 
 
