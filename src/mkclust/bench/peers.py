@@ -106,10 +106,7 @@ def _leiden(views: Views, k: int, seed: int) -> Any:
     The graph has 15 neighbors, as in scanpy. The resolution is searched by bisection; where none
     gives k clusters, the number nearest to k is taken.
     """
-    igraph, leidenalg = import_module("igraph"), import_module("leidenalg")
-    X = concatenated(views)
-    links = sp.triu(_symmetric(kneighbors_graph(X, min(NEIGHBORS, X.shape[0] - 1)))).tocoo()
-    graph = igraph.Graph(n=X.shape[0], edges=np.column_stack([links.row, links.col]))
+    leidenalg, graph = import_module("leidenalg"), neighbor_graph(views)
     kind = leidenalg.RBConfigurationVertexPartition
     low, high = RESOLUTIONS
     best: Any = None
@@ -124,8 +121,13 @@ def _leiden(views: Views, k: int, seed: int) -> Any:
     return best.membership
 
 
-def _symmetric(graph: Any) -> Any:
-    return graph.maximum(graph.T)
+def neighbor_graph(views: Views) -> Any:
+    """Return the symmetric kNN graph of the concatenated columns as an igraph.Graph."""
+    X = concatenated(views)
+    directed = kneighbors_graph(X, min(NEIGHBORS, X.shape[0] - 1))
+    links = sp.triu(directed.maximum(directed.T)).tocoo()
+    edges = np.column_stack([links.row, links.col])
+    return import_module("igraph").Graph(n=X.shape[0], edges=edges)
 
 
 def _mofa(views: Views, k: int, seed: int) -> Any:
