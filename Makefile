@@ -77,7 +77,7 @@ api: $(VENV)/installed-dev
 	$(BIN)/python tools/surface.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) mkclust-demo docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants .coverage* fuzz/found fuzz/grown
+	rm -rf $(VENV) $(OLDEST) mkclust-demo docs/_build docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants .coverage* fuzz/found fuzz/grown
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python

@@ -16,6 +16,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
     "docstrings",
     "formulas",
     "commands",
@@ -34,9 +36,24 @@ napoleon_google_docstring = False
 napoleon_custom_sections = ["Attributes"]  # keep the section as it is written
 napoleon_use_rtype = False
 
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "within_subsection_order": "gallery.InOrder",
+    "capture_repr": ("_repr_html_",),
+    "image_srcset": ["2x"],
+    "min_reported_time": 60,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "write_computation_times": False,
+}
+
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
 html_theme = "furo"
 html_static_path = ["_static"]
-html_css_files = ["formulas.css"]
+html_css_files = ["formulas.css", "gallery.css"]
 html_title = f"mkclust {release}"
 html_copy_source = False
 html_show_sourcelink = False

@@ -1,8 +1,10 @@
 """The examples in the documentation run, their output is as shown, and links lead to files."""
 
+import ast
 import doctest
 import os
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import typer.main
 
 import mkclust
 from _support.paths import ROOT
-from mkclust import datasets
+from mkclust import datasets, inspection
 from mkclust.bench.record import DONE
 from mkclust.bench.store import Limits, Outcome, Store
 from mkclust.bench.units import Planned, Unit
@@ -22,6 +24,7 @@ DOCS = ROOT / "docs"
 PAGES = [
     *(DOCS.glob("*.md")),
     *(DOCS / "tutorials").glob("*.md"),
+    *(DOCS / "api").rglob("*.md"),
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
 ]
@@ -155,18 +158,41 @@ def test_commands_exist_with_their_options(page, line):
 
 
 def test_every_page_is_in_the_navigation():
-    listed = "\n".join(block for _, block in blocks(DOCS / "index.md", "{toctree}")).split()
-    pages = [page.relative_to(DOCS).with_suffix("").as_posix() for page in DOCS.rglob("*.md")]
-    written = [page for page in pages if page != "index" and not page.startswith("_build")]
-    assert sorted(name for name in listed if "/" in name or name in written) == sorted(written)
+    pages = [page for page in DOCS.rglob("*.md") if "_build" not in page.parts]
+    listed = {DOCS / "index.md", *(below for page in pages for below in navigation(page))}
+    assert sorted(map(named, listed)) == sorted(map(named, pages))
+
+
+def navigation(page: Path) -> list[Path]:
+    """Return the pages that a page lists, without those that are made of examples/."""
+    lines = [line for _, block in blocks(page, "{toctree}") for line in block.splitlines()]
+    names = [line for line in lines if line and line[0] != ":" and line != "gallery/index"]
+    here = page.parent
+    return [below for name in names for below in [*here.glob(f"{name}.md")] or [here / name]]
+
+
+def test_every_example_has_a_place_and_a_title():
+    listed = runpy.run_path(str(DOCS / "_ext" / "gallery.py"))["ORDER"]
+    files = {file.stem.removeprefix("plot_"): file for file in (ROOT / "examples").glob("*.py")}
+    assert sorted(listed) == sorted(files)
+    for name, file in files.items():
+        head = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))).splitlines()
+        assert head[1] == "=" * len(head[0]), f"{name}: the first line is the title, underlined"
 
 
 def test_every_public_name_is_in_the_reference():
-    text = (DOCS / "api.md").read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").rglob("*.md"))
     names = [name for name in mkclust.__all__ if not name.startswith("__")]
     names += [f"datasets.{name}" for name in datasets.__all__]
+    names += [f"inspection.{name}" for name in inspection.__all__ if not hasattr(mkclust, name)]
     missing = [name for name in names if not re.search(rf"mkclust\.{re.escape(name)}\b", text)]
     assert not missing
+
+
+def test_every_estimator_has_a_page():
+    for name, estimator in mkclust.METHODS.items():
+        (page,) = (DOCS / "api").rglob(f"{name}.md")
+        assert f".. autoclass:: mkclust.{estimator.__name__}\n" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -1,6 +1,6 @@
 """Write the public interface as text, one line per item: ``python tools/surface.py``.
 
-Public are the names in docs/api.md, the commands with their options, and the keys and columns of
+Public are the names in docs/api/, the commands with their options, and the keys and columns of
 the files that are written. tests/test_api.py compares the text with tests/api.txt.
 """
 
@@ -59,8 +59,9 @@ def surface() -> str:
 
 
 def python() -> Iterator[str]:
-    """Yield everything in docs/api.md, with parameters, defaults and fitted attributes."""
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    """Yield everything in docs/api/, with parameters, defaults and fitted attributes."""
+    pages = sorted((ROOT / "docs" / "api").rglob("*.md"))
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     for kind, name, settings in DIRECTIVE.findall(text):
         if kind == "automodule" and ":members:" in settings:
             for inner, value in vars(import_module(name)).items():

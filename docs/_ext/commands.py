@@ -25,7 +25,7 @@ def described(command: Any, name: str) -> Iterator[str]:
         return
     wanted = [option for option in command.params if not option.hidden]
     arguments = [_shown(option) for option in wanted if _is_argument(option)]
-    yield f"### `{' '.join([name, *arguments])}`"
+    yield f"## `{' '.join([name, *arguments])}`"
     yield ""
     yield plain(command.help or "")
     yield ""

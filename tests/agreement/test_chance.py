@@ -1,19 +1,27 @@
 """Which views to believe: chance is recognised, and a pure-noise view is named."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from mkclust import MKCDNM, datasets
+from mkclust.agreement import chance as chance_module
 from mkclust.agreement.chance import (
     MISSED,
     chance,
     chance_of_agreement,
+    chance_of_overlap,
     mean_agreement,
     ranking,
     unrelated,
+    unrelated_in,
     unrelated_positions,
 )
+from mkclust.agreement.overlap import Overlap, overlap
 from mkclust.data.datasets import load_mfeat, make_views
+from mkclust.linalg.spectrum import Spectrum
 
 
 def bases(rng, n, k, count):
@@ -128,3 +136,168 @@ def test_real_views_are_not_flagged_until_one_is_noise():
     mixed = dict(zip(views.names, views.views, strict=True)) | {"static": noise}
     model = MKCDNM(10, random_state=0, n_init=1).fit(mixed)
     assert model.unrelated_views_ == ["static"]
+
+
+# ---------------------------------------------------------------- against plain computations
+
+
+def tail_by_hand(share, mean, variance):
+    """The upper tail of the beta distribution with this mean and variance."""
+    size = mean * (1 - mean) / variance - 1
+    return beta.sf(min(share, 1.0), mean * size, (1 - mean) * size)
+
+
+def chance_by_hand(U, V):
+    """The formulas of the docstring with the matrices A = UU^T formed."""
+    n = len(U)
+    A, B = ((X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T for X in (U, V))
+    T = [np.trace(M) for M in (A, B)]
+    squares = [np.trace(M @ M) for M in (A, B)]
+    r = [(n - 1) * t2 - t**2 for t, t2 in zip(T, squares, strict=True)]
+    s = [
+        n * (n + 1) * np.sum(np.diagonal(M) ** 2) - (n - 1) * (t**2 + 2 * t2)
+        for M, t, t2 in zip((A, B), T, squares, strict=True)
+    ]
+    variance = 2 * r[0] * r[1] / ((n - 1) ** 2 * (n + 1) * (n - 2))
+    variance += s[0] * s[1] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+    most = min(T)
+    return tail_by_hand(np.trace(A @ B) / most, T[0] * T[1] / (n - 1) / most, variance / most**2)
+
+
+@pytest.mark.parametrize("n", [4, 7, 30])
+def test_chance_is_the_beta_tail_with_the_moments_of_permutations(n):
+    rng = np.random.default_rng(0)
+    one, two = spiked(rng, n, 2), bases(rng, n, 1, 1)[0]
+    three = 0.9 * one + 0.1 * bases(rng, n, 2, 1)[0]  # no basis: its trace is not k
+    heads = [one, two, three]
+    found = chance(heads)
+    for p in range(3):
+        assert np.isnan(found[p, p])
+        for q in range(3):
+            if p != q:
+                assert found[p, q] == pytest.approx(chance_by_hand(heads[p], heads[q]))
+
+
+def test_fewer_than_four_samples_have_no_test():
+    heads = bases(np.random.default_rng(0), 3, 1, 2)
+    assert np.isnan(chance(heads)).all()
+
+
+def test_heads_in_single_precision_are_tested_in_double():
+    heads = bases(np.random.default_rng(0), 20, 2, 2)
+    single = [head.astype(np.float32) for head in heads]
+    expected = chance([head.astype(float) for head in single])
+    np.testing.assert_array_equal(chance(single), expected)
+
+
+@pytest.mark.parametrize(
+    ("share", "mean", "variance"), [(0.3, 0.2, 0.01), (1.5, 0.2, 0.01), (0.5, 0.5, 1.1e-12)]
+)
+def test_the_tail_is_that_of_scipy(share, mean, variance):
+    found = chance_module._tail(share, mean, variance)
+    assert found == pytest.approx(tail_by_hand(share, mean, variance), rel=1e-3, abs=1e-12)
+
+
+@pytest.mark.parametrize(("mean", "variance"), [(0.2, 1e-12), (0.5, 0.25), (0.2, 0.2), (1.0, 0.1)])
+def test_there_is_no_tail_without_a_beta_distribution(mean, variance):
+    assert np.isnan(chance_module._tail(0.5, mean, variance))
+
+
+def test_the_smaller_of_two_sizes_counts_twice():
+    rng = np.random.default_rng(0)
+    n, k = 40, 2
+    one, two = bases(rng, n, 2 * k, 2)
+    two[:, k:] = one[:, :k]  # the same clusters, later in the second view
+    small, large = (chance([one[:, :size], two[:, :size]])[0, 1] for size in (k, 2 * k))
+    assert large < small
+    assert chance_of_overlap([one, two], k)[0, 1] == pytest.approx(2 * large)
+    assert chance_of_overlap([one[:, :k], two[:, :k]], k)[0, 1] == pytest.approx(small)
+    assert chance_of_overlap([one[:, :k], two], k)[0, 1] == pytest.approx(
+        2 * min(small, chance([one[:, :k], two])[0, 1])
+    )
+    heads = bases(rng, n, 2 * k, 6)
+    found = chance_of_overlap(heads, k)
+    assert np.nanmax(found) == 1.0 and np.isnan(found.diagonal()).all()
+
+
+def test_chance_of_agreement_is_the_beta_tail_for_random_subspaces():
+    agreement = np.array([[1.0, 0.05, np.nan], [0.05, 1.0, -0.01], [np.nan, -0.01, 1.0]])
+    n = np.array([[90, 50, 0], [50, 80, 70], [0, 70, 70]])
+    k = 3
+    found = chance_of_agreement(agreement, np.where(n > 0, n, np.nan), k)
+    assert np.isnan(found.diagonal()).all() and np.isnan(found[0, 2])
+    for p, q in ((0, 1), (1, 2)):
+        c = n[p, q]
+        share = k / c + agreement[p, q] * (1 - k / c)
+        variance = 2 * (1 - k / c) ** 2 / ((c - 1) * (c + 2))
+        expected = tail_by_hand(share, k / c, variance)
+        assert found[p, q] == found[q, p] == pytest.approx(expected)
+    single = chance_of_agreement(np.array([[1.0, 0.1], [0.1, 1.0]]), 50, k)
+    assert single[0, 1] == pytest.approx(
+        tail_by_hand(3 / 50 + 0.1 * 47 / 50, 3 / 50, 2 * (47 / 50) ** 2 / (49 * 52))
+    )
+
+
+@pytest.mark.parametrize(("p", "alone"), [(0.00049, False), (0.0005, True), (0.00051, True)])
+def test_the_level_is_divided_by_the_number_of_pairs(p, alone):
+    nan = np.nan
+    chances = np.array([[nan, p, 0.9], [p, nan, 1e-9], [0.9, 1e-9, nan]])
+    assert unrelated_positions(chances) == ([0] if alone else [])
+    chances[0, 2] = chances[2, 0] = nan  # one pair is known
+    assert unrelated_positions(chances) == []
+
+
+def test_permutations_are_used_where_there_are_vectors_of_all_samples():
+    rng = np.random.default_rng(3)
+    n, k = 60, 2
+    spectra = [Spectrum(spiked(rng, n, 2 * k), np.ones(2 * k), False) for _ in range(3)]
+    spectra[1] = spectra[0]
+    heads = [spectrum.vectors for spectrum in spectra]
+    plain = overlap(spectra)
+    by_agreement = unrelated_positions(chance_of_agreement(plain.agreement(k), n, k))
+    assert unrelated_in(plain, k, heads) == unrelated_positions(chance_of_overlap(heads, k)) == [2]
+    assert unrelated_in(plain, k) == by_agreement
+    common = np.full((3, 3), 50)
+    partial = Overlap(plain.cross, plain.starts, n, common)
+    expected = unrelated_positions(chance_of_agreement(partial.agreement(k), common, k))
+    assert unrelated_in(partial, k, heads) == expected
+
+
+def test_two_views_with_one_outlier_in_common_are_unrelated_by_permutation_only():
+    """The formula for random subspaces takes the shared outlier for agreement."""
+    n = 40
+    head = np.full((n, 1), -1 / np.sqrt(n * (n - 1)))
+    head[0] = np.sqrt((n - 1) / n)
+    spectrum = Spectrum(head, np.ones(1), False)
+    other = bases(np.random.default_rng(0), n, 1, 1)[0]
+    spectra = [spectrum, spectrum, Spectrum(other - other.mean(), np.ones(1), False)]
+    heads = [each.vectors for each in spectra]
+    assert unrelated_in(overlap(spectra), 1) == [2]
+    assert unrelated_in(overlap(spectra), 1, heads) == [0, 1, 2]
+
+
+def test_views_are_ranked_by_agreement_else_weight_else_as_given():
+    names = ["a", "b", "c"]
+    agreement = np.array([[1.0, 0.2, 0.4], [0.2, 1.0, 0.0], [0.4, 0.0, 1.0]])
+    weights = [0.2, 0.5, 0.3]
+    assert ranking(SimpleNamespace(view_names_in_=names)).tolist() == [0, 1, 2]
+    assert ranking(SimpleNamespace(view_names_in_=names, weights_=weights)).tolist() == [1, 2, 0]
+    both = SimpleNamespace(view_names_in_=names, weights_=weights, agreement_=agreement)
+    assert ranking(both).tolist() == [0, 2, 1]
+    pair = SimpleNamespace(
+        view_names_in_=names[:2], weights_=[0.2, 0.8], agreement_=np.full((2, 2), 0.5)
+    )
+    assert ranking(pair).tolist() == [0, 1]
+    one = SimpleNamespace(view_names_in_=["a"], agreement_=np.ones((1, 1)))
+    assert ranking(one).tolist() == [0]
+
+
+def test_unrelated_views_are_found_by_name():
+    model = SimpleNamespace(view_names_in_=["a", "b", "c"], unrelated_views_=["c", "a"])
+    assert unrelated(model) == [0, 2]
+    assert unrelated(SimpleNamespace(view_names_in_=["a"])) == []
+
+
+def test_a_view_without_a_comparison_has_no_mean_agreement():
+    agreement = np.array([[1.0, 0.2, np.nan], [0.2, 1.0, np.nan], [np.nan, np.nan, 1.0]])
+    np.testing.assert_allclose(mean_agreement(agreement), [0.2, 0.2, np.nan])

@@ -50,7 +50,7 @@ class ViewWeights:
         best = int(np.delete(np.arange(len(self.weights)), p)[np.nanargmax(others)])
         text = (
             f"{names[p]}: weight {self.weights[p]:.2f}, agrees most with {names[best]} "
-            f"({self.agreement[p, best]:.2f} beyond chance)"
+            f"({self.agreement[p, best]:z.2f} beyond chance)"
         )
         copies = [
             name for q, name in enumerate(names) if q != p and self.redundancy[p, q] > REDUNDANT

@@ -236,7 +236,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self.notes_ = (
             f"{n} samples: neighbors by links to {self.n_anchors_} anchors per metric, made from "
             f"{len(sample)} samples; view weights from {len(fusion.graphs.views)} samples",
-            *getattr(self, "notes_", ()),
+            *self.notes_,
         )
 
     def _note_unused(self, n: int) -> None:

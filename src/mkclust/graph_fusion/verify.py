@@ -31,7 +31,7 @@ def verify_fit(model: Any, views: Any) -> Verification:
     k-means nor the move of one sample lowers the inertia; the names of the samples.
     """
     data = refitted_views(model, views)
-    copies = copies_in(data)
+    names, copies = _name_error(model, data), copies_in(data)
     if copies is not None and hasattr(model, "_distinct"):
         model, data, copies = copies.first_of_each(model), copies.distinct(data), None
     k, n = int(model.n_clusters), len(data)
@@ -54,7 +54,7 @@ def verify_fit(model: Any, views: Any) -> Verification:
         Check("every label is that of the nearest center", _label_error(model, copies), 0.0),
         Check("every center is the mean of its cluster", _center_error(model), 1e-3),
         *kmeans_checks(model),
-        Check("the samples have the names of the fit", _name_error(model, data), 0.0),
+        Check("the samples have the names of the fit", names, 0.0),
     )  # fmt: skip
     gap = values[-2] - values[-1]
     tied = gap < TIE * values[0] and scales[-1] > TIE

@@ -1,0 +1,93 @@
+"""Work on single views that fits share inside a block."""
+
+import threading
+import weakref
+
+from mkclust.agreement.cache import reused, shared_views
+
+
+class Counter:
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self):
+        self.calls += 1
+        return [self.calls]
+
+
+def test_inside_a_block_a_key_is_made_once():
+    make = Counter()
+    with shared_views():
+        first = reused(("a", 1), None, make)
+        assert reused(("a", 1), None, make) is first
+        assert reused(("a", 2), None, make) == [2]
+    assert make.calls == 2
+
+
+def test_outside_a_block_everything_is_made_anew():
+    make = Counter()
+    with shared_views():
+        reused("a", None, make)
+    assert reused("a", None, make) == [2]
+    assert reused("a", None, make) == [3]
+    with shared_views():
+        assert reused("a", None, make) == [4]
+
+
+def test_an_inner_block_belongs_to_the_outer_one():
+    make = Counter()
+    with shared_views():
+        with shared_views():
+            reused("a", None, make)
+        reused("a", None, make)
+    assert make.calls == 1
+
+
+def test_what_is_none_is_made_once_too():
+    calls = []
+    with shared_views():
+        for _ in range(2):
+            assert reused("a", None, lambda: calls.append(1)) is None
+    assert calls == [1]
+
+
+def test_the_owner_of_a_key_lives_as_long_as_the_block():
+    class Owner:
+        pass
+
+    owner = Owner()
+    alive = weakref.ref(owner)
+    with shared_views():
+        reused(id(owner), owner, Counter())
+        del owner
+        assert alive() is not None
+    assert alive() is None
+
+
+def test_a_second_thread_waits_for_the_first():
+    from contextvars import copy_context
+
+    started, proceed, calls = threading.Event(), threading.Event(), []
+
+    def make():
+        calls.append(1)
+        started.set()
+        proceed.wait(5)
+        return len(calls)
+
+    found = []
+    with shared_views():
+        threads = [
+            threading.Thread(
+                target=copy_context().run, args=(lambda: found.append(reused("a", None, make)),)
+            )
+            for _ in range(2)
+        ]
+        threads[0].start()
+        started.wait(5)
+        threads[1].start()
+        assert reused("b", None, Counter()) == [1]  # another key does not wait
+        proceed.set()
+        for thread in threads:
+            thread.join(5)
+    assert found == [1, 1] and calls == [1]

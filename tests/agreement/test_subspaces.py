@@ -1,0 +1,303 @@
+"""Eigenvectors of all views: growing, embedding, coordinates, missing samples, reuse."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from _support.planted import Given, orthonormal, random_spectra
+from mkclust import MultiView
+from mkclust.agreement.cache import shared_views
+from mkclust.agreement.common_rows import orthonormal_prefixes, overlap_on_common_rows
+from mkclust.agreement.overlap import overlap
+from mkclust.agreement.spectra import view_spectra, view_spectra_of
+from mkclust.agreement.subspaces import GraphSubspaces, KernelSubspaces
+from mkclust.exceptions import InputError
+from mkclust.graphs.operator import CenteredGraph
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.linalg.spectrum import Spectrum
+from mkclust.progress import listening
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def kernel(rng, n, rank):
+    X = rng.standard_normal((n, rank))
+    return X @ X.T
+
+
+def graph(rng, n):
+    A = rng.random((n, n))
+    A = (A + A.T) / (2 * n)
+    np.fill_diagonal(A, 0)
+    return CenteredGraph(sp.csr_array(A))
+
+
+def presence(n, *missing):
+    found = np.ones((n, len(missing)), dtype=bool)
+    for p, rows in enumerate(missing):
+        found[rows, p] = False
+    return found
+
+
+class TestPrefixes:
+    def test_every_prefix_spans_what_it_did(self, rng):
+        V = rng.standard_normal((9, 4))
+        Q = orthonormal_prefixes(V)
+        np.testing.assert_allclose(Q.T @ Q, np.eye(4), atol=1e-12)
+        for a in range(1, 5):
+            projected = Q[:, :a] @ (Q[:, :a].T @ V[:, :a])
+            np.testing.assert_allclose(projected, V[:, :a], atol=1e-12)
+
+    def test_dependent_columns_become_zero(self, rng):
+        V = rng.standard_normal((9, 3))
+        V = np.column_stack([V[:, 0], 2 * V[:, 0], V[:, 1] * 1e-12, V[:, 2]])
+        Q = orthonormal_prefixes(V)
+        assert np.linalg.norm(Q, axis=0).round(12).tolist() == [1, 0, 1, 1]
+
+    @pytest.mark.parametrize(("small", "length"), [(0.5e-8, 0.0), (2e-8, 1.0)])
+    def test_dependence_is_relative_to_the_column(self, small, length):
+        V = np.array([[1.0, 1.0], [0.0, small], [0.0, 0.0]])
+        assert np.linalg.norm(orthonormal_prefixes(V)[:, 1]) == pytest.approx(length)
+
+    def test_more_columns_than_rows(self, rng):
+        Q = orthonormal_prefixes(rng.standard_normal((3, 5)))
+        assert Q.shape == (3, 5)
+        assert np.linalg.norm(Q, axis=0).round(12).tolist() == [1, 1, 1, 0, 0]
+
+
+class TestCommonRows:
+    def test_overlaps_are_those_of_bases_over_common_rows(self, rng):
+        n, k = 30, 2
+        present = presence(n, [0, 1, 2], [5, 9], range(12, 30))
+        spectra = Given(
+            [Spectrum(orthonormal(rng, held.sum(), 4), np.ones(4), False) for held in present.T],
+            present,
+        )
+        found = overlap_on_common_rows(spectra, present, k)
+        np.testing.assert_array_equal(found.common, present.T.astype(int) @ present)
+        assert found.n_samples == n and found.sizes.tolist() == [4, 4, 4]
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            both = present[:, p] & present[:, q]
+            A, B = (np.linalg.qr(spectra[v].vectors[both])[0] for v in (p, q))
+            for a in range(1, 5):
+                expected = np.linalg.norm(A[:, :a].T @ B[:, :3]) ** 2
+                assert found.table(p, q)[a, 3] == pytest.approx(expected)
+            np.testing.assert_array_equal(found.block(q, p), found.block(p, q).T)
+            np.testing.assert_array_equal(found.block(p, p), np.eye(4))
+
+    @pytest.mark.parametrize("k", [2, 3])
+    def test_as_many_common_rows_as_clusters_are_too_few(self, rng, k):
+        present = presence(9, range(6, 9), range(3))
+        spectra = Given(
+            [Spectrum(orthonormal(rng, 6, 2), np.ones(2), False) for _ in range(2)], present
+        )
+        found = overlap_on_common_rows(spectra, present, k)
+        assert found.common[0, 1] == (3 if k == 2 else 0)
+        assert found.pairs() == ([(0, 1)] if k == 2 else [])
+        assert found.block(0, 1).any() == (k == 2)
+
+    def test_it_is_announced(self, rng):
+        present = presence(9, [0], [1])
+        spectra = Given(
+            [Spectrum(orthonormal(rng, 8, 2), np.ones(2), False) for _ in range(2)], present
+        )
+        told = []
+        with listening(told.append):
+            spectra.overlap(2)
+        assert told == ["overlaps of all pairs of views, over common rows"]
+
+
+class TestInMemory:
+    def test_what_was_not_computed_is_named(self, rng):
+        spectra = KernelSubspaces([kernel(rng, 8, 3)], ["pixels"])
+        assert len(spectra) == 1 and spectra.names == ("pixels",)
+        with pytest.raises(IndexError, match=r"^no eigenvectors of pixels were computed yet$"):
+            spectra[0]
+
+    def test_a_kernel_without_positive_eigenvalues_is_refused(self, rng):
+        spectra = KernelSubspaces([kernel(rng, 8, 3), -np.eye(8)], ["a", "b"])
+        with pytest.raises(InputError, match=r"^view 'b' has no positive eigenvalue$"):
+            spectra.grow(2)
+
+    def test_it_never_shrinks(self, rng):
+        spectra = KernelSubspaces([kernel(rng, 20, 20), kernel(rng, 20, 3)], ["a", "b"])
+        spectra.grow(5)
+        spectra.grow(2)
+        assert [spectrum.size for spectrum in spectra] == [5, 3]
+        assert spectra.horizon == 5
+        assert [spectrum.complete for spectrum in spectra] == [False, True]
+
+    def test_all_known_has_no_horizon(self, rng):
+        assert Given(random_spectra(rng, 9, [2, 3], complete=True)).horizon is None
+        assert Given(random_spectra(rng, 9, [4, 3])).horizon == 3
+
+    def test_complete_views_are_plain_overlaps(self, rng):
+        spectra = random_spectra(rng, 12, [3, 4])
+        found = Given(spectra).overlap(2)
+        np.testing.assert_array_equal(found.cross, overlap(spectra).cross)
+        assert found.common is None
+
+    def test_vectors_heads_and_no_sketch(self, rng):
+        given = random_spectra(rng, 12, [3, 4])
+        spectra = Given(given)
+        assert spectra.sketch(2) is None
+        for p, V in enumerate(spectra.vectors(2)):
+            np.testing.assert_array_equal(V, given[p].vectors[:, :2])
+        one, two = spectra.heads([3, 1])
+        np.testing.assert_array_equal(one, given[0].vectors)
+        np.testing.assert_array_equal(two, given[1].vectors[:, :1])
+        with pytest.raises(ValueError, match="zip"):
+            spectra.heads([3])
+
+    def test_views_that_lack_samples_have_zero_rows(self, rng):
+        present = presence(9, [2], [])
+        given = [Spectrum(orthonormal(rng, n, 2), np.ones(2), False) for n in (8, 9)]
+        V = Given(given, present)[0].vectors
+        np.testing.assert_array_equal(V[2], 0)
+        np.testing.assert_array_equal(np.delete(V, 2, axis=0), given[0].vectors)
+
+    def test_an_embedding_is_the_sum_over_the_views(self, rng):
+        given = random_spectra(rng, 12, [3, 4, 2])
+        d, W = np.array([2, 3, 1]), rng.standard_normal((6, 2))
+        U = np.hstack([s.vectors[:, :size] for s, size in zip(given, d, strict=True)])
+        np.testing.assert_allclose(Given(given).embed(d, W), U @ W, atol=1e-14)
+
+    def test_coordinates_without_zero_columns(self, rng):
+        given = random_spectra(rng, 12, [3, 4])
+        H = np.column_stack([orthonormal(rng, 12, 2), np.zeros(12)])
+        found = Given(given).coordinates(H, None, np.array([2, 4]))
+        for p, size in enumerate((2, 4)):
+            np.testing.assert_allclose(found[p], H[:, :2].T @ given[p].vectors[:, :size])
+
+    def test_coordinates_over_the_samples_of_a_view(self, rng):
+        present = presence(12, [0, 4, 5], [])
+        given = [Spectrum(orthonormal(rng, n, 2), np.ones(2), False) for n in (9, 12)]
+        H = orthonormal(rng, 12, 3)
+        H[~present[:, 0], 2] += 5.0
+        H = np.column_stack([H, H[:, 0] * present[:, 0]])  # no new direction in the first view
+        found = Given(given, present).coordinates(H, None, np.array([2, 1]))
+        Q = np.linalg.qr(H[present[:, 0], :3])[0]
+        assert found[0].shape == (3, 2) and found[1].shape == (4, 1)
+        np.testing.assert_allclose(
+            found[0].T @ found[0], (Q.T @ given[0].vectors).T @ (Q.T @ given[0].vectors), atol=1e-12
+        )
+
+
+class TestGraphs:
+    def test_eigenvectors_are_those_of_the_centered_graph(self, rng):
+        graphs = [graph(rng, 14) for _ in range(2)]
+        spectra = GraphSubspaces(graphs, ["a", "b"], at_once=2)
+        told = []
+        with listening(told.append):
+            spectra.grow(3)
+        assert sorted(told) == ["3 eigenvectors of a", "3 eigenvectors of b"]
+        for operator, spectrum in zip(graphs, spectra, strict=True):
+            V, K = spectrum.vectors, operator.toarray()
+            np.testing.assert_allclose(K @ V, V * spectrum.values, atol=1e-10)
+            np.testing.assert_allclose(spectrum.values, np.linalg.eigvalsh(K)[::-1][:3], atol=1e-10)
+
+    def test_a_block_keeps_them_by_graph(self, rng):
+        one, two = graph(rng, 10), graph(rng, 10)
+        with shared_views():
+            first = GraphSubspaces([one], ["a"])
+            first.grow(2)
+            again = GraphSubspaces([two, one], ["b", "a"])
+            assert again.known(0) is None and again.known(1) is first.known(0)
+        assert GraphSubspaces([one], ["a"]).known(0) is None
+
+    def test_missing_samples(self, rng):
+        present = presence(12, [0, 1], [])
+        spectra = GraphSubspaces([graph(rng, 10), graph(rng, 12)], ["a", "b"], present)
+        spectra.grow(2)
+        assert [spectrum.vectors.shape for spectrum in spectra] == [(12, 2)] * 2
+        assert spectra.overlap(2).common[0, 1] == 10
+
+
+class TestKernels:
+    def bank(self, rng, n=20):
+        views = MultiView([rng.standard_normal((n, 3)) for _ in range(2)], names=["a", "b"])
+        return KernelBank(views, KernelRecipe("gaussian", center=True, normalize=True))
+
+    def test_those_of_a_bank(self, rng):
+        bank = self.bank(rng)
+        spectra = KernelSubspaces.of(bank)
+        assert spectra.names == ("a", "b") and spectra.n_samples == 20
+        assert spectra.kernels is bank
+        told = []
+        with listening(told.append):
+            spectra.grow(4)
+        assert {line for line in told if "eigenvectors" in line} == {
+            "4 eigenvectors of a",
+            "4 eigenvectors of b",
+        }
+        for p, spectrum in enumerate(spectra):
+            expected = np.linalg.eigvalsh(bank[p])[::-1][:4]
+            np.testing.assert_allclose(spectrum.values, expected, atol=1e-10)
+
+    def test_a_block_knows_the_views_of_equal_banks_and_how_they_were_centered(self, rng):
+        views = MultiView([rng.standard_normal((20, 3)) for _ in range(2)])
+        recipe = KernelRecipe("gaussian", center=True, normalize=True)
+        with shared_views():
+            first = KernelSubspaces.of(KernelBank(views, recipe))
+            first.grow(3)
+            bank = KernelBank(views, recipe)
+            again = KernelSubspaces.of(bank)
+            for p in range(2):
+                assert again.known(p) is first.known(p)
+                assert bank.centerings[p] is first.kernels.centerings[p]
+            other = KernelBank(views, KernelRecipe("linear", center=True, normalize=True))
+            assert KernelSubspaces.of(other).known(0) is None and not other.centerings
+
+    def test_the_number_of_samples_is_that_of_the_kernels(self, rng):
+        assert KernelSubspaces([kernel(rng, 7, 2)], ["a"]).n_samples == 7
+
+    def test_no_sketch_of_views_that_lack_samples(self, rng):
+        n = 700
+        X = rng.standard_normal((n, 4))
+        K = X @ X.T
+        assert KernelSubspaces([K], ["a"], np.ones((n, 1), dtype=bool)).sketch(5) is None
+
+    def test_a_sketch_of_what_is_known_is_exact(self, rng):
+        n = 700
+        X = rng.standard_normal((n, 40)) * 0.8 ** np.arange(40)
+        spectra = KernelSubspaces([X @ X.T], ["a"])
+        rough = spectra.sketch(6)[0]
+        spectra.grow(6)
+        V = spectra[0].vectors
+        assert rough.dtype == np.float32 and rough.shape == (n, 6)
+        assert np.sum((rough.T @ V) ** 2) > 5.5
+        known = spectra.sketch(4)[0]
+        assert known.dtype == np.float32
+        np.testing.assert_allclose(known, V[:, :4], atol=1e-6)
+        assert spectra.sketch(9)[0].shape == (n, 9)
+
+    def test_a_sketch_of_a_complete_spectrum(self, rng):
+        n = 600
+        X = rng.standard_normal((n, 3))
+        spectra = KernelSubspaces([X @ X.T], ["a"])
+        spectra.grow(8)
+        assert spectra[0].complete
+        assert spectra.sketch(8)[0].shape == (n, 3)
+
+
+class TestKeptSpectra:
+    def test_values_and_heads_are_copies_in_single_precision(self, rng):
+        given = random_spectra(rng, 9, [4, 1])
+        kept = view_spectra(given, 2)
+        assert [head.shape for head in kept.heads] == [(9, 2), (9, 1)]
+        assert {head.dtype for head in kept.heads} == {np.dtype(np.float32)}
+        np.testing.assert_allclose(kept.heads[0], given[0].vectors[:, :2], atol=1e-7)
+        np.testing.assert_array_equal(kept.values[0], given[0].values)
+        assert not np.shares_memory(kept.values[0], given[0].values)
+
+    def test_models_that_keep_nothing(self):
+        class Model:
+            pass
+
+        model = Model()
+        assert view_spectra_of(model) is None
+        model._spectra = "kept"
+        assert view_spectra_of(model) == "kept"

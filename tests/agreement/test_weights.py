@@ -1,0 +1,149 @@
+"""View weights, against a plain computation, and the sentences that describe them."""
+
+import numpy as np
+import pytest
+
+from mkclust.agreement.overlap import Overlap
+from mkclust.agreement.weights import ViewWeights, discounted_agreement, view_weights
+
+
+def symmetric(rng, m, diagonal=1.0):
+    found = rng.random((m, m))
+    found = (found + found.T) / 2
+    np.fill_diagonal(found, diagonal)
+    return found
+
+
+def overlap_with(squared, n, size, common=None):
+    """An overlap in which the first `size` columns of views p and q share ``squared[p, q]``."""
+    m = len(squared)
+    cross = np.zeros((m * size, m * size))
+    for p in range(m):
+        for q in range(m):
+            cross[p * size, q * size] = np.sqrt(squared[p, q])
+    return Overlap(cross, np.arange(m + 1) * size, n, common)
+
+
+def by_hand(agreement, redundancy, limit):
+    m = len(agreement)
+    copies = [sum(row) for row in redundancy]
+    raw = []
+    for p in range(m):
+        others = [q for q in range(m) if q != p]
+        votes = [(1 - redundancy[p][q]) / copies[q] for q in others]
+        agreed = [a if (a := agreement[p][q]) > limit else 0.0 for q in others]
+        mean = sum(v * a for v, a in zip(votes, agreed, strict=True)) / sum(votes)
+        raw.append(mean / copies[p])
+    return np.array(raw) / sum(raw)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_weights_are_the_discounted_mean_agreement(seed):
+    rng = np.random.default_rng(seed)
+    n, k, m = 60, 3, 4
+    shared = symmetric(rng, m, float(k))
+    shared[0, 1] = shared[1, 0] = 0.0
+    redundancy = symmetric(rng, m) ** 2
+    chance = k * k / n
+    agreement = (shared - chance) / (k - chance)
+    limit = 5 * np.sqrt(2 / ((n - 1) * (n + 2)))
+    assert (agreement < limit).any() and (agreement[~np.eye(m, dtype=bool)] > limit).any()
+    found = view_weights(overlap_with(shared, n, k), k, redundancy)
+    np.testing.assert_allclose(found.weights, by_hand(agreement, redundancy, limit))
+    np.fill_diagonal(agreement, 1.0)
+    np.testing.assert_allclose(found.agreement, agreement)
+    assert found.redundancy is redundancy
+    assert found.equal is False and found.needed == ()
+
+
+@pytest.mark.parametrize(("times", "used"), [(4.9, False), (5.1, True)])
+def test_agreement_counts_from_five_deviations_on(times, used):
+    n, k = 80, 2
+    chance = k * k / n
+    agreement = times * np.sqrt(2 / ((n - 1) * (n + 2)))
+    shared = np.full((3, 3), chance + agreement * (k - chance))
+    shared[2, :2] = shared[:2, 2] = chance
+    found = view_weights(overlap_with(shared, n, k), k, np.eye(3))
+    expected = [0.5, 0.5, 0.0] if used else [1 / 3] * 3
+    np.testing.assert_allclose(found.weights, expected)
+    assert found.equal is not used
+
+
+def test_copies_share_equal_weights_where_nothing_agrees():
+    redundancy = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    found = view_weights(overlap_with(np.zeros((3, 3)), 50, 2), 2, redundancy)
+    assert found.equal
+    np.testing.assert_allclose(found.weights, [0.25, 0.25, 0.5])
+
+
+def test_agreement_of_as_many_vectors_as_samples_is_none():
+    shared = np.full((2, 2), 4.0)
+    found = view_weights(overlap_with(shared, 4, 4), 4, np.eye(2))
+    np.testing.assert_array_equal(found.agreement, np.eye(2))
+    assert found.equal
+
+
+def test_pairs_without_common_samples_do_not_count():
+    n, k = 60, 2
+    common = np.array([[60, 40, 0], [40, 50, 45], [0, 45, 50]])
+    shared = np.full((3, 3), 1.5)
+    found = view_weights(overlap_with(shared, n, k, common), k, np.eye(3))
+    one, two = ((1.5 - 4 / c) / (2 - 4 / c) for c in (40, 45))
+    np.testing.assert_allclose(found.agreement, [[1, one, 0], [one, 1, two], [0, two, 1]])
+    raw = np.array([one, one + two, two]) / 2
+    np.testing.assert_allclose(found.weights, raw / raw.sum())
+
+
+def test_a_view_that_some_samples_need_gets_the_mean_weight():
+    shared = np.zeros((4, 4))
+    shared[0, 1] = shared[1, 0] = 1.5
+    present = np.ones((50, 4), dtype=bool)
+    present[:5, :2] = present[:, 3] = False
+    found = view_weights(overlap_with(shared, 50, 2), 2, np.eye(4), present)
+    np.testing.assert_allclose(found.weights, [1 / 3, 1 / 3, 1 / 3, 0])
+    assert found.needed == (2,)
+    present[:5, 0] = True
+    assert view_weights(overlap_with(shared, 50, 2), 2, np.eye(4), present).needed == ()
+
+
+def test_unknown_and_negative_agreement_count_as_none():
+    agreement = np.array([[1.0, np.nan, 0.3], [np.nan, 1.0, -0.5], [0.3, -0.5, 1.0]])
+    found, copies = discounted_agreement(agreement, np.eye(3))
+    np.testing.assert_allclose(found, [0.15, 0.0, 0.15])
+    np.testing.assert_array_equal(copies, 1.0)
+
+
+def test_copies_only_confirm_nothing():
+    found, copies = discounted_agreement(np.ones((2, 2)), np.ones((2, 2)))
+    np.testing.assert_array_equal(found, 0.0)
+    np.testing.assert_array_equal(copies, 2.0)
+
+
+def test_every_view_has_a_sentence():
+    agreement = np.array(
+        [[1.0, 0.8, 0.1, np.nan], [0.8, 1.0, 0.2, 0.0], [0.1, 0.2, 1.0, 0.0], [np.nan, 0, 0, 1.0]]
+    )
+    redundancy = np.eye(4)
+    redundancy[0, 1] = redundancy[1, 0] = 0.51
+    redundancy[0, 2] = redundancy[2, 0] = 0.5
+    weights = np.array([0.6, 0.376, 0.024, 0.0])
+    names = ["a", "b", "c", "d"]
+    assert ViewWeights(weights, agreement, redundancy, False).describe(names) == (
+        "a: weight 0.60, agrees most with b (0.80 beyond chance), shares its weight with b",
+        "b: weight 0.38, agrees most with a (0.80 beyond chance), shares its weight with a",
+        "c: weight 0.02, agrees most with b (0.20 beyond chance); hardly used",
+        "d: weight 0.00, agrees most with b (0.00 beyond chance); not used, because no other "
+        "view agrees with it",
+    )
+    edge = ViewWeights(np.array([0.95, 0.05]), np.eye(2), np.eye(2), True).describe(["x", "y"])
+    assert edge == (
+        "x: weight 0.95, agrees most with y (0.00 beyond chance)",
+        "y: weight 0.05, agrees most with x (0.00 beyond chance)",
+        "no two views agree beyond chance: all have the same weight",
+    )
+
+
+def test_several_copies_are_listed():
+    text = ViewWeights(np.full(3, 1 / 3), np.ones((3, 3)), np.ones((3, 3)), False).describe("abc")
+    assert text[0].endswith("shares its weight with b, c")
+    assert text[2].endswith("shares its weight with a, b")

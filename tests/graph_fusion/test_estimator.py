@@ -1,0 +1,287 @@
+"""The estimator GraphFusion: parameters, fitted attributes, notes, descriptions, partitions."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from mkclust import GraphFusion, MultiView, datasets
+from mkclust.agreement.chance import unrelated_in
+from mkclust.agreement.weights import view_weights
+from mkclust.chunked.rows import Rows
+from mkclust.exceptions import InputError
+from mkclust.graph_fusion import estimator as module
+from mkclust.graph_fusion.diffusion_map import diffusion_map
+from mkclust.graph_fusion.fusion import fuse, joint_weights
+from mkclust.graph_fusion.view_graphs import ViewGraphs
+from mkclust.linalg.kmeans import kmeans_clusters, kmeans_labels
+
+K = 3
+
+
+@pytest.fixture(scope="module")
+def views():
+    return datasets.make_views(70, K, 2, noise=0.8, n_noise_views=1, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(views):
+    return GraphFusion(K, random_state=0).fit(views)
+
+
+@pytest.fixture(scope="module")
+def anchored(views):
+    return GraphFusion(K, neighbors="anchors", n_init=2, random_state=0).fit(views)
+
+
+def test_parameters_are_kept_as_given():
+    settings = {
+        "n_neighbors": 7, "neighbors": "exact", "work": "w", "dask": "d", "precomputed": True,
+        "indefinite": "shift", "columns": {"a": [0]}, "missing": "median", "n_init": 4,
+        "random_state": 5,
+    }  # fmt: skip
+    assert GraphFusion(2, **settings).get_params() == {"n_clusters": 2, **settings}
+    assert GraphFusion(2).get_params() == {
+        "n_clusters": 2, "n_neighbors": None, "neighbors": "auto", "work": None, "dask": None,
+        "precomputed": False, "indefinite": "raise", "columns": None, "missing": None,
+        "n_init": 10, "random_state": None,
+    }  # fmt: skip
+    assert GraphFusion(2, precomputed=1).gives_kernels is True
+    assert GraphFusion(2).gives_kernels is False
+
+
+def test_a_fit_is_its_stages(model, views):
+    graphs = ViewGraphs(views, 10)
+    subspaces = graphs.subspaces(2 * K)
+    overlap = subspaces.overlap(K)
+    chosen = view_weights(overlap, 2 * K, graphs.redundancy(), None)
+    found = diffusion_map(fuse(graphs, chosen.weights), 2 * K + 1)
+    clusters = kmeans_clusters(found.embedding, K, 10, np.random.RandomState(0))
+    assert model.n_neighbors_ == 10
+    np.testing.assert_array_equal(model.weights_, chosen.weights)
+    np.testing.assert_array_equal(model.agreement_, chosen.agreement)
+    np.testing.assert_array_equal(model.redundancy_, chosen.redundancy)
+    assert model.equal_weights_ is chosen.equal is False
+    np.testing.assert_array_equal(model.eigenvalues_, found.eigenvalues)
+    np.testing.assert_array_equal(model.embedding_, found.embedding)
+    np.testing.assert_array_equal(model.labels_, clusters.labels)
+    unrelated = unrelated_in(overlap, K, subspaces.vectors(2 * K))
+    assert model.unrelated_views_ == [views.names[p] for p in unrelated] == ["noise1"]
+    assert model.metrics_ == graphs.metric_names()
+    assert (model.neighbor_search_, model.n_anchors_, model.notes_) == ("exact", None, ())
+    heads = [spectrum.vectors[:, :K] for spectrum in subspaces]
+    for kept, head in zip(model._spectra.heads, heads, strict=True):
+        np.testing.assert_allclose(kept, head, atol=1e-6)
+
+
+def test_few_samples_have_few_components():
+    data = datasets.make_views(7, 2, 2, noise=0.3, random_state=0)
+    fitted = GraphFusion(5, random_state=0).fit(data)
+    assert fitted.embedding_.shape == (7, 6)
+    np.testing.assert_allclose(
+        GraphFusion(5).affinity(data, 5).toarray(),
+        fuse(ViewGraphs(data, 5), fitted.weights_).toarray(),
+    )
+
+
+def test_new_samples_are_placed_by_what_was_fitted(model, views):
+    extension = model._extension
+    graphs = ViewGraphs(views, 10)
+    joint = joint_weights(graphs, model.weights_)
+    assert (extension.n_neighbors, extension.joint_share) == (10, 0.3)
+    assert extension.embedding is model.embedding_
+    for p, part in enumerate(extension.views):
+        assert part.name == views.names[p] and part.view is views.views[p]
+        assert part.held.all() and len(part.held) == 70
+        assert (part.weight, part.joint) == (model.weights_[p], joint[p])
+        assert part.spreads == pytest.approx(graphs.spreads()[p])
+    X = [view @ view.T for view in views.views]
+    kernels = GraphFusion(K, precomputed=True, random_state=0).fit(X)
+    for part, kernel in zip(kernels._extension.views, X, strict=True):
+        assert part.view is None
+        np.testing.assert_allclose(part.diagonal, np.diagonal(kernel))
+
+
+def test_parts_of_a_fit_are_public(model, views):
+    np.testing.assert_allclose(
+        model.affinity(views, K).toarray(), fuse(ViewGraphs(views, 10), model.weights_).toarray()
+    )
+    graphs = GraphFusion(20).view_graphs(views)
+    assert isinstance(graphs, ViewGraphs) and graphs.n_neighbors == 5
+    spectra = model.subspaces(views, 4)
+    assert [spectrum.size for spectrum in spectra] == [4] * 3
+    assert [spectrum.vectors.shape for spectrum in model.subspaces(views[:12], 30)] == [
+        (12, size.vectors.shape[1]) for size in model.subspaces(views[:12], 12)
+    ]
+    other = GraphFusion(K).affinity(views, 10).toarray()
+    assert not np.allclose(other, model.affinity(views, K).toarray())
+
+
+def test_partitions_share_the_graph_of_the_middle_number(views):
+    estimator = GraphFusion(K)
+    found = estimator.partitions(views, [2, 4, 5], 3, 2)
+    graph = estimator.affinity(views, 4)
+    np.testing.assert_array_equal(found.graph.toarray(), graph.toarray())
+    embedding = diffusion_map(graph, 11)
+    np.testing.assert_array_equal(found.eigenvalues, embedding.eigenvalues)
+    for k in (2, 4, 5):
+        expected = kmeans_labels(embedding.embedding[:, : 2 * k + 1], k, 2, 3)
+        np.testing.assert_array_equal(found.labels[k], expected)
+    even = estimator.partitions(views, [2, 5], 3, 2).graph
+    np.testing.assert_array_equal(even.toarray(), estimator.affinity(views, 5).toarray())
+
+
+@pytest.mark.parametrize("asked", [0, -1, 2.5, True, "5"])
+def test_numbers_of_neighbors_that_are_refused(views, asked):
+    with pytest.raises(InputError, match=r"^n_neighbors must be a whole number from 1 on, got "):
+        GraphFusion(K, n_neighbors=asked).fit(views)
+
+
+def test_numbers_of_neighbors(views):
+    assert GraphFusion(2, n_neighbors=1)._neighbors_among(9, 2) == 1
+    assert GraphFusion(2, n_neighbors=np.int64(8))._neighbors_among(9, 2) == 8
+    assert GraphFusion(2, n_neighbors=9)._neighbors_among(9, 2) == 8
+    assert GraphFusion(2)._neighbors_among(28, 2) == 7
+    few = GraphFusion(2, n_neighbors=30, random_state=0).fit(views[:10])
+    assert few.n_neighbors_ == 9
+    assert "n_neighbors = 30 is more than there are: 9 neighbors were used" in few.notes_
+    enough = GraphFusion(2, n_neighbors=9, random_state=0).fit(views[:10])
+    assert not any("more than there are" in note for note in enough.notes_)
+
+
+def test_unknown_words_for_indefinite_kernels(views):
+    message = '^indefinite must be "raise", "shift" or "ignore", got \'fix\'$'
+    with pytest.raises(InputError, match=message):
+        GraphFusion(K, indefinite="fix").fit(views)
+    assert GraphFusion(K, indefinite="shift").view_graphs(views).indefinite == "shift"
+
+
+def test_notes_on_parameters_without_effect(views):
+    both = GraphFusion(K, work="nowhere", dask="x", random_state=0).fit(views)
+    assert both.notes_ == (
+        "work and dask were not used: the neighbors of 70 samples were searched exactly "
+        '(neighbors="anchors" works in passes over the rows)',
+    )
+    one = GraphFusion(K, dask="x", random_state=0).fit(views)
+    assert one.notes_[0].startswith("dask was not used: ")
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
+def test_notes_on_views_and_samples(views):
+    present = np.ones((70, 3), dtype=bool)
+    present[:6, :2] = False
+    fitted = GraphFusion(K, random_state=0).fit(MultiView(views, present=present))
+    assert fitted.notes_[-1] == (
+        "noise1: no agreement with other views beyond chance, but used, because some samples are "
+        "in no other view that is used"
+    )
+    assert len(fitted.notes_) == 2
+    present = np.ones((70, 3), dtype=bool)
+    present[:33, 0] = present[43:, 1] = False  # ten samples in both
+    left_out = "too few samples are in all views: the joint graph was left out"
+    assert left_out in GraphFusion(K, random_state=0).fit(MultiView(views, present=present)).notes_
+    present[43, 1] = True
+    notes = GraphFusion(K, random_state=0).fit(MultiView(views, present=present)).notes_
+    assert left_out not in notes
+
+
+def test_descriptions(model, anchored, views):
+    lines = model.describe()
+    last = model.eigenvalues_[-1] / model.eigenvalues_[0]
+    assert lines[0] == (
+        "affinity graphs of 10 to 20 exact neighbors; metrics: z-scored Euclidean, cosine in "
+        "every view"
+    )
+    assert lines[-1] == f"diffusion map of 7 components, relative eigenvalues 1 to {last:.2f}"
+    assert [line.split(":")[0] for line in lines[1:-1]] == list(views.names)
+    assert "not used" in lines[3]
+    assert anchored.describe()[0] == (
+        "anchor graphs: each sample is linked to 5 of up to 35 anchors per metric; metrics: "
+        "z-scored Euclidean, cosine in every view"
+    )
+    rng = np.random.default_rng(0)
+    mixed = GraphFusion(2, random_state=0).fit(
+        {"a": rng.standard_normal((30, 3)), "b": rng.poisson(0.07, (30, 80))}
+    )
+    assert mixed.describe()[0].endswith(
+        "metrics: z-scored Euclidean, cosine in a; z-scored Euclidean, Hellinger, tf-idf "
+        "Hellinger in b"
+    )
+    assert mixed.describe()[-2] == "no two views agree beyond chance: all have the same weight"
+
+
+class TestAnchors:
+    def test_attributes(self, anchored, model, views):
+        assert anchored.neighbor_search_ == "anchors" and anchored.n_anchors_ == 35
+        assert anchored.embedding_.shape == (70, 7) and anchored.eigenvalues_.shape == (7,)
+        np.testing.assert_allclose(anchored.weights_, model.weights_)
+        np.testing.assert_allclose(anchored.agreement_, model.agreement_)
+        np.testing.assert_allclose(anchored.redundancy_, model.redundancy_)
+        assert anchored.unrelated_views_ == ["noise1"] and anchored.metrics_ == model.metrics_
+        assert anchored.cluster_centers_.shape == (3, 7) and anchored.inertia_ > 0
+        assert anchored.stage_seconds_
+        assert anchored.notes_ == (
+            "70 samples: neighbors by links to 35 anchors per metric, made from 70 samples; view "
+            "weights from 70 samples",
+        )
+        np.testing.assert_array_equal(anchored.predict(views), anchored.labels_)
+
+    def test_columns_have_the_length_of_their_scale_and_fixed_signs(self, anchored):
+        H = anchored.embedding_
+        scales = np.maximum(anchored.eigenvalues_ / anchored.eigenvalues_[0], 1e-3) ** 2
+        np.testing.assert_allclose(np.linalg.norm(H, axis=0), scales, rtol=1e-5)
+        np.testing.assert_allclose(H.T @ H, np.diag(scales**2), atol=1e-5)
+        W = anchored._extension.W
+        assert (W[np.abs(W).argmax(axis=0), np.arange(7)] > 0).all()
+
+    def test_rows_give_the_same_as_arrays(self, anchored, views):
+        rows = Rows(views)
+        assert GraphFusion(K, neighbors="anchors").takes_chunks(rows) is True
+        assert GraphFusion(K, neighbors="exact").takes_chunks(rows) is False
+        for search in ("anchors", "exact"):
+            fitted = GraphFusion(K, neighbors=search, n_init=2, random_state=0)
+            fitted.notes_ = ()
+            fitted._fit(rows, K)
+            assert fitted.neighbor_search_ == search
+            np.testing.assert_allclose(fitted.weights_, anchored.weights_)
+            assert adjusted_rand_score(fitted.labels_, anchored.labels_) == 1
+
+    def test_what_is_told_to_the_run(self, views, monkeypatch, tmp_path):
+        seen = {}
+        run = module.AnchorRun
+
+        class Recorded(run):
+            def __init__(self, *arguments):
+                seen["arguments"] = arguments
+                super().__init__(*arguments)
+
+            def sample(self, wanted, checked):
+                seen["sample"] = wanted, checked
+                return super().sample(wanted, checked)
+
+        monkeypatch.setattr(module, "AnchorRun", Recorded)
+        present = np.ones((70, 3), dtype=bool)
+        present[0, 0] = False
+        with pytest.warns(match="lack"):
+            fitted = GraphFusion(
+                K, neighbors="anchors", n_neighbors=5, work=tmp_path / "w", random_state=4
+            ).fit(MultiView(views, present=present))
+        rows, seed, _, work, settings, held = seen["arguments"]
+        assert isinstance(rows, Rows) and seed == 4 and work == tmp_path / "w"
+        assert settings == {"method": "graph-fusion", "n_neighbors": 5}
+        np.testing.assert_array_equal(held, present)
+        assert seen["sample"] == (70, True)
+        assert fitted.describe()[0].startswith("anchor graphs: each sample is linked to 2 of")
+        assert fitted._extension.links.count == 2
+
+    def test_one_neighbor_is_one_link(self, views):
+        fitted = GraphFusion(K, neighbors="anchors", n_neighbors=1, random_state=0).fit(views)
+        assert fitted._extension.links.count == 1
+        assert "linked to 1 of" in fitted.describe()[0]
+
+    def test_verify_is_refused(self, anchored, views):
+        with pytest.raises(InputError) as error:
+            anchored.verify(views)
+        assert str(error.value) == (
+            "verify needs exact graphs, and this model was fitted with anchors: fit a sample of "
+            'the rows with neighbors="exact"'
+        )

@@ -1,0 +1,266 @@
+"""`verify` of GraphFusion: a right fit holds, and every kind of tampering is named."""
+
+from copy import copy
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mkclust import GraphFusion, MultiView, datasets
+from mkclust.exceptions import DegenerateWarning, InputError
+from mkclust.graph_fusion import verify as module
+from mkclust.graph_fusion.fusion import fuse
+from mkclust.graph_fusion.view_graphs import ViewGraphs
+from mkclust.linalg.kmeans import unit_rows
+
+CLAIMS = (
+    "the weights follow from overlap and redundancy",
+    "the eigenvectors are orthonormal",
+    "the embedding consists of the leading eigenvectors of the fused graph",
+    "the eigenvalues are those of the fused graph",
+    "every label is that of the nearest center",
+    "every center is the mean of its cluster",
+    "no step of k-means lowers the inertia",
+    "no move of one sample lowers the inertia",
+    "the samples have the names of the fit",
+)
+WEIGHTS, ORTHONORMAL, LEADING, VALUES, NEAREST, MEANS, STEP, MOVE, NAMES = CLAIMS
+
+
+@pytest.fixture(scope="module")
+def views():
+    made = datasets.make_views(80, 3, 3, noise=1.2, random_state=0)
+    return MultiView(made.views, index=[f"s{i}" for i in range(80)])
+
+
+@pytest.fixture(scope="module")
+def model(views):
+    return GraphFusion(3, random_state=0).fit(views)
+
+
+def failed(model, views):
+    return [check.claim for check in model.verify(views).checks if not check.holds]
+
+
+def changed(model, **attributes):
+    other = copy(model)
+    for name, value in attributes.items():
+        setattr(other, name, value)
+    return other
+
+
+def test_a_fit_holds(model, views):
+    found = model.verify(views)
+    assert tuple(check.claim for check in found.checks) == CLAIMS
+    assert found.holds and found.near_ties == ()
+    limits = [1e-5, 1e-8, 1e-6, 1e-6, 0.0, 1e-3, 1e-3, 2 / 80, 0.0]
+    assert [check.limit for check in found.checks] == limits
+
+
+def test_changed_weights(model, views):
+    assert WEIGHTS in failed(changed(model, weights_=model.weights_[[1, 0, 2]]), views)
+    away = np.array([1.0, -1.0, 0.0])
+    nearly = model.weights_ + 9e-6 * away
+    assert WEIGHTS not in failed(changed(model, weights_=nearly), views)
+    assert WEIGHTS in failed(changed(model, weights_=model.weights_ + 2e-5 * away), views)
+
+
+def test_changed_embedding(model, views):
+    longer = changed(model, embedding_=model.embedding_ * 1.001)
+    assert failed(longer, views) == [ORTHONORMAL]
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((7, 7)))[0]
+    scales = np.maximum(model.eigenvalues_ / model.eigenvalues_[0], 1e-3) ** 2
+    turned = changed(model, embedding_=(model.embedding_ / scales @ Q) * scales)
+    assert LEADING in failed(turned, views) and ORTHONORMAL not in failed(turned, views)
+
+
+def test_changed_eigenvalues(model, views):
+    values = model.eigenvalues_.copy()
+    values[-1] -= 1e-3
+    assert VALUES in failed(changed(model, eigenvalues_=values), views)
+
+
+def test_vectors_of_other_eigenvalues_are_no_leading_ones(model, views):
+    graph = fuse(ViewGraphs(views, model.n_neighbors_), model.weights_)
+    values, vectors = np.linalg.eigh(graph.toarray())
+    some = [-1, -2, -3, -4, -5, -6, -8]  # the seventh is skipped
+    scales = np.maximum(values[some] / values[-1], 1e-3) ** 2
+    other = changed(model, embedding_=vectors[:, some] * scales, eigenvalues_=values[some].copy())
+    assert {LEADING, VALUES} <= set(failed(other, views))
+
+
+def test_a_changed_label(model, views):
+    labels = model.labels_.copy()
+    labels[0] = (labels[0] + 1) % 3
+    found = changed(model, labels_=labels).verify(views)
+    assert found.checks[4].error == pytest.approx(1 / 80)
+    assert {NEAREST, MEANS} <= {check.claim for check in found.checks if not check.holds}
+
+
+def test_changed_centers(model, views):
+    moved = model.cluster_centers_.copy()
+    moved[1, 0] += 2e-3
+    found = changed(model, cluster_centers_=moved).verify(views)
+    plain = model.verify(views)
+    assert not found.checks[5].holds
+    assert abs(found.checks[5].error - 2e-3) <= plain.checks[5].error + 1e-12
+
+
+def test_samples_are_compared_by_name(model, views):
+    turned = MultiView([view[::-1] for view in views.views], index=views.index[::-1])
+    assert model.verify(turned).holds
+    named = list(views.index)
+    named[3:5] = ["t3", "t4"]
+    with pytest.raises(InputError, match="2 of the 80 fitted samples are not in views"):
+        model.verify(MultiView(views.views, index=named))
+    for fitted, given, error in (
+        (["a", "b"], ["a", "c"], 0.5),
+        ([1, 2], ["1", "2"], 0.0),
+        (None, ["a", "b"], 0.0),
+        (["a", "b"], None, 0.0),
+    ):
+        some = SimpleNamespace(sample_names_in_=fitted)
+        assert module._name_error(some, SimpleNamespace(index=given)) == error
+    assert module._name_error(SimpleNamespace(), SimpleNamespace(index=["a"])) == 0.0
+
+
+def test_other_data(model, views):
+    X = [view.copy() for view in views.views]
+    X[1] += np.random.default_rng(0).standard_normal(X[1].shape)
+    found = failed(model, MultiView(X, index=views.index))
+    assert {WEIGHTS, LEADING, VALUES} <= set(found)
+
+
+@pytest.mark.parametrize("case", ["one cluster", "few samples", "kernels", "neighbors"])
+def test_other_fits_hold(views, case):
+    data, k, settings = views, 3, {}
+    if case == "one cluster":
+        k = 1
+    elif case == "few samples":
+        data, k = views[:7], 4
+    elif case == "kernels":
+        data = MultiView([X @ X.T + 0.3 * np.eye(80) for X in views.views], kernels=True)
+        data.views[0][np.arange(80), np.arange(80)] -= 40.0
+        settings = {"precomputed": True, "indefinite": "shift"}
+    else:
+        settings = {"n_neighbors": 4}
+    fitted = GraphFusion(k, random_state=0, **settings).fit(data)
+    assert fitted.verify(data).holds, str(fitted.verify(data))
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+def test_a_fit_of_copies_is_that_of_distinct_samples(views):
+    many = MultiView(
+        [np.repeat(view, 3, axis=0) for view in views.views], index=[f"s{i}" for i in range(240)]
+    )
+    with pytest.warns(DegenerateWarning, match="distinct samples"):
+        fitted = GraphFusion(3, random_state=0).fit(many)
+    assert fitted.verify(many).holds
+    some = [np.vstack([view, view[:5]]) for view in views.views]
+    assert GraphFusion(3, random_state=0).fit(some).verify(some).holds
+
+
+def test_copies_that_were_united_hold(views):
+    """Copies may be nearest to two centers by rounding: the label of most of them counts."""
+    model = SimpleNamespace(
+        embedding_=np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]),
+        cluster_centers_=np.eye(2),
+        labels_=np.array([0, 0, 0]),
+    )
+    from mkclust.data.copies import Copies
+
+    assert module._label_error(model, Copies(np.array([0, 0, 0]))) == 0.0
+    assert module._label_error(model, None) == pytest.approx(1 / 3)
+
+
+def test_samples_that_views_lack(views):
+    present = np.ones((80, 3), dtype=bool)
+    present[:6, 0] = present[70:, 2] = False
+    some = MultiView(views, present=present)
+    with pytest.warns(match="lack at least one view"):
+        fitted = GraphFusion(3, random_state=0).fit(some)
+    assert fitted.verify(some).holds
+
+
+def test_equal_eigenvalues_at_the_end_are_told():
+    """Four separate groups: with k = 1 three of four equal eigenvalues are kept."""
+    rng = np.random.default_rng(0)
+    centers = 1e3 * np.eye(4)
+    X = np.repeat(centers, 15, axis=0) + rng.standard_normal((60, 4))
+    data = [X]
+    fitted = GraphFusion(1, random_state=0).fit(data)
+    found = fitted.verify(data)
+    assert found.near_ties == ("eigenvalues 3 and 4 of the fused graph are equal",)
+
+
+class TestLeadingValues:
+    @pytest.fixture
+    def graph(self):
+        A = np.random.default_rng(0).random((12, 12))
+        return sp.csr_array(A + A.T)
+
+    @pytest.mark.parametrize("size", [1, 5, 12, 15])
+    def test_they_are_the_largest_padded_with_zeros(self, graph, size):
+        expected = np.linalg.eigvalsh(graph.toarray())[::-1][:size]
+        expected = np.pad(expected, (0, size - len(expected)))
+        np.testing.assert_allclose(module.leading_values(graph, size), expected, atol=1e-12)
+
+    @pytest.mark.parametrize(("limit", "size", "direct"), [
+        (12, 4, True), (11, 4, False), (11, 10, False), (11, 11, True),
+    ])  # fmt: skip
+    def test_lanczos_for_large_graphs(self, graph, monkeypatch, limit, size, direct):
+        asked, lanczos = [], module.lanczos
+
+        def recorded(*arguments, **named):
+            asked.append(arguments[1:])
+            return lanczos(*arguments, **named)
+
+        monkeypatch.setattr(module, "DIRECT_UP_TO", limit)
+        monkeypatch.setattr(module, "lanczos", recorded)
+        expected = np.linalg.eigvalsh(graph.toarray())[::-1][:size]
+        np.testing.assert_allclose(module.leading_values(graph, size), expected, atol=1e-9)
+        assert asked == ([] if direct else [(size, 1e-12)])
+
+
+class TestKMeans:
+    def checks(self, X, labels):
+        found = module.kmeans_checks(SimpleNamespace(embedding_=X, labels_=np.array(labels)))
+        return [check.error for check in found], [check.limit for check in found]
+
+    def inertia(self, X, labels):
+        labels = np.asarray(labels)
+        groups = (X[labels == c] for c in np.unique(labels))
+        return sum(((rows - rows.mean(axis=0)) ** 2).sum() for rows in groups)
+
+    def test_steps_and_moves_against_all_moves(self):
+        rng = np.random.default_rng(0)
+        X = unit_rows(rng.standard_normal((12, 3)))
+        labels = np.repeat([0, 2, 5], 4)  # a number may be missing
+        before = self.inertia(X, labels)
+        means = np.array([X[labels == c].mean(axis=0) for c in (0, 2, 5)])
+        nearest = ((X[:, None] - means) ** 2).sum(axis=2).min(axis=1).sum()
+        best = 0.0
+        for i in range(12):
+            for c in (0, 2, 5):
+                moved = labels.copy()
+                moved[i] = c
+                best = max(best, before - self.inertia(X, moved))
+        errors, limits = self.checks(3 * X, labels)
+        assert best > 0
+        assert errors == pytest.approx([(before - nearest) / before, best / before])
+        assert limits == [1e-3, 2 / 12]
+
+    def test_a_sample_alone_does_not_leave_its_cluster(self):
+        X = np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0]])
+        errors, _ = self.checks(X, [0, 0, 1])
+        assert errors == pytest.approx([0.0, 0.0], abs=1e-12)
+
+    def test_equal_samples_have_no_inertia(self):
+        errors, _ = self.checks(np.ones((4, 2)), [0, 0, 0, 0])
+        assert errors == [0.0, 0.0]
+
+    def test_limits_of_many_samples(self):
+        rng = np.random.default_rng(0)
+        _, limits = self.checks(rng.standard_normal((3000, 2)), np.zeros(3000, dtype=int))
+        assert limits == [1e-3, 1e-3]

@@ -1,0 +1,357 @@
+"""Graphs of all views and their fusion, against plain computations from the metrics."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from mkclust import MultiView
+from mkclust.agreement.cache import shared_views
+from mkclust.exceptions import InputError
+from mkclust.graph_fusion import view_graphs as module
+from mkclust.graph_fusion.fusion import (
+    blend,
+    fuse,
+    in_all_used,
+    joint_graph,
+    joint_weights,
+    mean_graph,
+)
+from mkclust.graph_fusion.view_graphs import ViewGraphs, placed
+from mkclust.graphs.affinity import (
+    affinity_graph,
+    degree_normalized,
+    knn_affinity,
+    self_tuning_affinity,
+)
+from mkclust.graphs.metrics import joint_metric, view_metrics
+from mkclust.graphs.neighbors import neighborhood
+from mkclust.graphs.operator import CenteredGraph
+from mkclust.progress import listening
+
+N = 24
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def tables(rng, n=N, widths=(3, 5)):
+    return [rng.standard_normal((n, f)) for f in widths]
+
+
+def counts(rng, n=N, f=80):
+    return sp.csr_array(rng.poisson(0.07, (n, f)))
+
+
+def partly(rng, n=N):
+    present = np.ones((n, 2), dtype=bool)
+    present[:4, 0] = present[-3:, 1] = False
+    return MultiView(tables(rng, n), present=present)
+
+
+class TestViewGraphs:
+    def test_every_graph_is_the_affinity_of_its_metrics(self, rng):
+        X = tables(rng)
+        graphs = ViewGraphs(MultiView(X, names=["a", "b"]), 4)
+        assert len(graphs) == 2 and graphs.names == ("a", "b")
+        for p, view in enumerate(X):
+            expected = affinity_graph(view_metrics(view, "a"), 4).toarray()
+            np.testing.assert_allclose(graphs[p].toarray(), expected, atol=1e-12)
+
+    def test_views_are_named_while_they_are_searched(self, rng):
+        told = []
+        with listening(told.append):
+            ViewGraphs(MultiView(tables(rng), names=["a", "b"]), 4)
+        assert sorted(told) == sorted(
+            f"neighbors in {name}: {metric}"
+            for name in "ab"
+            for metric in ("z-scored Euclidean", "cosine")
+        )
+
+    def test_samples_that_a_view_lacks_have_no_edges(self, rng):
+        views = partly(rng)
+        graphs = ViewGraphs(views, 4)
+        for p in range(2):
+            held = views.present[:, p]
+            np.testing.assert_array_equal(graphs.held(p), held)
+            expected = affinity_graph(view_metrics(views.views[p][held], "a"), 4).toarray()
+            dense = graphs[p].toarray()
+            np.testing.assert_allclose(dense[np.ix_(held, held)], expected, atol=1e-12)
+            assert not dense[~held].any() and not dense[:, ~held].any()
+        assert ViewGraphs(MultiView(tables(rng)), 4).held(1).tolist() == [True] * N
+
+    def test_a_view_of_few_samples_has_fewer_neighbors(self, rng):
+        present = np.ones((12, 2), dtype=bool)
+        present[4:, 1] = False
+        views = MultiView(tables(rng, 12), present=present)
+        expected = affinity_graph(view_metrics(views.views[1][:4], "b"), 3).toarray()
+        found = ViewGraphs(views, 5)[1].toarray()
+        np.testing.assert_allclose(found[:4, :4], expected, atol=1e-12)
+
+    def test_cells_that_are_missing_are_refused(self, rng):
+        X = tables(rng)
+        X[1][3, 2] = np.nan
+        with pytest.raises(InputError, match="'view2'"):
+            ViewGraphs(MultiView(X), 4)
+
+    def test_subspaces_are_those_of_the_graphs(self, rng):
+        views = partly(rng)
+        graphs = ViewGraphs(views, 4)
+        spectra = graphs.subspaces(5)
+        assert spectra.names == views.names and spectra.present is views.present
+        for p, spectrum in enumerate(spectra):
+            held = views.present[:, p]
+            K = CenteredGraph(sp.csr_array(graphs[p].toarray()[np.ix_(held, held)])).toarray()
+            V = spectrum.vectors[held]
+            assert spectrum.size == 5 and len(spectrum.vectors) == N
+            np.testing.assert_allclose(K @ V, V * spectrum.values, atol=1e-9)
+
+    def test_redundancy_is_that_of_first_metrics_and_graphs(self, rng):
+        from mkclust.agreement.redundancy import redundancy
+
+        views = partly(rng)
+        graphs = ViewGraphs(views, 4)
+        parts = [
+            view_metrics(view[held], "a")[0]
+            for view, held in zip(views.views, views.present.T, strict=True)
+        ]
+        expected = redundancy(list(graphs), parts, list(views.present.T))
+        np.testing.assert_allclose(graphs.redundancy(), expected, atol=1e-12)
+
+    def test_metrics_are_named_once_and_have_their_spreads(self, rng):
+        X = [tables(rng)[0], counts(rng)]
+        graphs = ViewGraphs(MultiView(X), 4)
+        assert graphs.metric_names() == (
+            ("z-scored Euclidean", "cosine"),
+            ("z-scored Euclidean", "Hellinger", "tf-idf Hellinger"),
+        )
+        for p, found in enumerate(graphs.spreads()):
+            expected = [metric.spread() for metric in view_metrics(X[p], "a")]
+            assert found == pytest.approx(expected)
+
+    @pytest.mark.parametrize(("limit", "kept"), [(10**9, True), (10, False)])
+    def test_metrics_are_kept_within_a_limit(self, rng, monkeypatch, limit, kept):
+        monkeypatch.setattr(module, "KEPT", limit)
+        graphs = ViewGraphs(MultiView(tables(rng)), 4)
+        assert (graphs.metrics(0) is graphs.metrics(0)) is kept
+
+    def test_the_limit_is_for_all_views_together(self, rng, monkeypatch):
+        X = tables(rng, widths=(3, 3))
+        size = 2 * X[0].nbytes  # two metrics of a view are different
+        monkeypatch.setattr(module, "KEPT", size)
+        graphs = ViewGraphs(MultiView(X), 4)
+        assert [graphs.metrics(p) is graphs.metrics(p) for p in range(2)] == [True, False]
+
+    @pytest.mark.parametrize(("limit", "gram"), [(N, True), (N - 1, False)])
+    def test_wide_views_of_few_samples_become_inner_products(self, rng, monkeypatch, limit, gram):
+        monkeypatch.setattr(module, "EXACT_UP_TO", limit)
+        graphs = ViewGraphs(MultiView(tables(rng, widths=(N + 3,))), 4)
+        assert graphs.metrics(0)[0].gram is gram
+
+    @pytest.mark.parametrize(("limit", "at_once"), [(N, 2), (N - 1, 1)])
+    def test_graphs_of_many_samples_are_built_one_by_one(self, rng, monkeypatch, limit, at_once):
+        asked = []
+
+        def recorded(function, items, at_once):
+            asked.append(at_once)
+            return [function(item) for item in items]
+
+        monkeypatch.setattr(module, "SIDE_BY_SIDE", limit)
+        monkeypatch.setattr(module, "in_parallel", recorded)
+        ViewGraphs(MultiView(tables(rng)), 4)
+        assert asked == [at_once]
+
+    def test_a_block_keeps_graphs_of_equal_settings(self, rng):
+        views = MultiView(tables(rng))
+        present = np.ones((N, 2), dtype=bool)
+        present[0, 0] = False
+        kernels = MultiView([X @ X.T for X in views.views], kernels=True)
+        with shared_views():
+            first = ViewGraphs(views, 4)._graphs
+            again = ViewGraphs(views, 4)._graphs
+            assert [a is b for a, b in zip(first, again, strict=True)] == [True, True]
+            others = [
+                ViewGraphs(views, 5)._graphs,
+                ViewGraphs(MultiView(views, present=present), 4)._graphs,
+                ViewGraphs(kernels, 4)._graphs,
+                ViewGraphs(kernels, 4, "ignore")._graphs,
+            ]
+            for one, two in combinations([first, *others], 2):
+                assert one[0] is not two[0]
+
+
+class TestGivenKernels:
+    def kernel(self, rng, lowest=0.0):
+        values = np.linspace(1, 3, N)
+        values[0] = lowest
+        Q = np.linalg.qr(np.column_stack([np.ones(N), rng.standard_normal((N, N - 1))]))[0]
+        return (Q * values[::-1]) @ Q.T  # the constant vector has the largest eigenvalue
+
+    def test_its_metrics_are_those_of_the_kernel(self, rng):
+        K = self.kernel(rng)
+        graphs = ViewGraphs(MultiView([K], kernels=True), 4)
+        for found, expected in zip(graphs.metrics(0), view_metrics(K, "a", True), strict=True):
+            assert found.name == expected.name and found.gram
+            np.testing.assert_allclose(found.points, expected.points, atol=1e-12)
+
+    def test_indefinite_kernels_are_refused_shifted_or_used(self, rng):
+        K = self.kernel(rng, lowest=-0.5)
+        views = MultiView([K], names=["words"], kernels=True)
+        with pytest.raises(InputError, match=r"'words' is indefinite.*-0\.5"):
+            ViewGraphs(views, 4)
+        shifted = view_metrics(K + 0.5 * np.eye(N), "a", True)[0].points
+        np.testing.assert_allclose(
+            ViewGraphs(views, 4, "shift").metrics(0)[0].points, shifted, atol=1e-9
+        )
+        plain = view_metrics(K, "a", True)[0].points
+        found = ViewGraphs(views, 4, "ignore").metrics(0)[0].points
+        np.testing.assert_allclose(found, plain, atol=1e-12)
+
+    def test_only_the_centered_kernel_must_be_semidefinite(self, rng):
+        K = self.kernel(rng) - 10.0
+        assert np.linalg.eigvalsh(K)[0] < -1
+        assert len(ViewGraphs(MultiView([K], kernels=True), 4)) == 1
+
+    def test_asymmetric_kernels_are_refused_by_name(self, rng):
+        K = self.kernel(rng)
+        K[0, 1] += 0.1
+        with pytest.raises(InputError, match=r"'words' is not symmetric"):
+            ViewGraphs(MultiView([K], names=["words"], kernels=True), 4)
+
+    def test_rounding_of_single_precision_is_allowed(self, rng):
+        K = self.kernel(rng).astype(np.float32)
+        K[0, 1] *= 1 + 1e-6
+        assert len(ViewGraphs(MultiView([K], kernels=True), 4)) == 1
+
+    @pytest.mark.parametrize("scale", [1e-180, 1e180])
+    def test_kernels_of_any_magnitude(self, rng, scale):
+        K = self.kernel(rng)
+        plain, scaled = (
+            ViewGraphs(MultiView([M], kernels=True), 4)[0].toarray() for M in (K, K * scale)
+        )
+        np.testing.assert_allclose(scaled, plain, atol=1e-6)
+
+    def test_sparse_kernels(self, rng):
+        K = self.kernel(rng)
+        K[np.abs(K) < 0.01] = 0
+        K += np.eye(N)
+        dense, sparse = (
+            ViewGraphs(MultiView([M], kernels=True), 4)[0].toarray() for M in (K, sp.csr_array(K))
+        )
+        np.testing.assert_allclose(sparse, dense, atol=1e-12)
+
+
+def test_a_graph_of_some_samples_is_placed_among_all():
+    graph = sp.csr_array(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    held = np.array([False, True, False, True])
+    expected = np.zeros((4, 4))
+    expected[1, 3], expected[3, 1] = 2.0, 3.0
+    np.testing.assert_array_equal(placed(graph, held).toarray(), expected)
+    assert placed(graph, np.ones(2, dtype=bool)) is graph
+
+
+class TestFusion:
+    def test_the_joint_weights_are_weights_times_roots_of_widths(self, rng):
+        graphs = ViewGraphs(MultiView(tables(rng, widths=(4, 9))), 4)
+        expected = np.array([0.25 * 2, 0.75 * 3]) / (0.25 * 2 + 0.75 * 3)
+        np.testing.assert_allclose(joint_weights(graphs, np.array([0.25, 0.75])), expected)
+        X = tables(rng, widths=(4, 9))
+        kernels = ViewGraphs(MultiView([x @ x.T for x in X], kernels=True), 4)
+        found = joint_weights(kernels, np.array([0.5, 1.5]))
+        np.testing.assert_allclose(found, [0.25, 0.75])
+
+    def test_the_mean_graph_is_the_weighted_sum(self, rng):
+        graphs = ViewGraphs(MultiView(tables(rng)), 4)
+        expected = 0.2 * graphs[0].toarray() + 0.8 * graphs[1].toarray()
+        found = mean_graph(graphs, np.array([0.2, 0.8]))
+        np.testing.assert_allclose(found.toarray(), expected)
+        with pytest.raises(ValueError, match="zip"):
+            mean_graph(graphs, np.ones(3))
+
+    def test_the_blend_is_degree_normalized(self, rng):
+        mean, joint = (affinity_graph(view_metrics(X, "a"), 4) for X in tables(rng))
+        A = 0.7 * mean.toarray() + 0.3 * joint.toarray()
+        scale = 1 / np.sqrt(A.sum(axis=1))
+        np.testing.assert_allclose(blend(mean, joint).toarray(), A * scale[:, None] * scale)
+        one = degree_normalized(joint).toarray()
+        np.testing.assert_allclose(blend(mean, joint, 1.0).toarray(), one)
+
+    def joint_by_hand(self, slots, shares, weights, count):
+        total = 0.0
+        for parts, share in zip(slots, shares, strict=True):
+            near = neighborhood(joint_metric(parts, weights), 6 * count)
+            both = knn_affinity(near, count) + self_tuning_affinity(near, count)
+            total = total + both.toarray() * share / 2
+        return total
+
+    def test_the_joint_graph_of_tables(self, rng):
+        X = tables(rng)
+        metrics = [view_metrics(view, "a") for view in X]
+        weights = np.array([0.3, 0.7])
+        slots = [[parts[slot] for parts in metrics] for slot in (0, 1)]
+        expected = self.joint_by_hand(slots, (2 / 3, 1 / 3), weights, 4)
+        told = []
+        with listening(told.append):
+            graphs = ViewGraphs(MultiView(X), 4)
+            told.clear()
+            found = joint_graph(graphs, weights)
+        np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
+        assert told == [f"neighbors in all views: {name}" for name in graphs.metric_names()[0]]
+
+    def test_the_joint_graph_with_counts_has_three_metrics(self, rng):
+        X = [tables(rng)[0], counts(rng)]
+        metrics = [view_metrics(view, "a") for view in X]
+        weights = np.array([0.3, 0.7])
+        slots = [[parts[slot] for parts in metrics] for slot in range(3)]
+        expected = self.joint_by_hand(slots, [1 / 3] * 3, weights, 4)
+        found = joint_graph(ViewGraphs(MultiView(X), 4), weights)
+        np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
+
+    def test_views_without_a_weight_have_no_part_in_it(self, rng):
+        X = [*tables(rng), counts(rng)]
+        graphs = ViewGraphs(MultiView(X), 4)
+        weights = np.array([0.3, 0.7])
+        expected = joint_graph(ViewGraphs(MultiView(X[:2]), 4), weights).toarray()
+        found = joint_graph(graphs, np.array([0.3, 0.7, 0.0])).toarray()
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+    def test_the_joint_graph_is_over_samples_in_all_used_views(self, rng):
+        views = partly(rng)
+        graphs = ViewGraphs(views, 4)
+        both = views.present.all(axis=1)
+        np.testing.assert_array_equal(in_all_used(graphs, np.array([0.5, 0.5])), both)
+        first = in_all_used(graphs, np.array([1.0, 0.0]))
+        np.testing.assert_array_equal(first, views.present[:, 0])
+        weights = np.array([0.4, 0.6])
+        metrics = [
+            tuple(part.taken(both[held]) for part in view_metrics(view[held], "a"))
+            for view, held in zip(views.views, views.present.T, strict=True)
+        ]
+        slots = [[parts[slot] for parts in metrics] for slot in (0, 1)]
+        expected = self.joint_by_hand(slots, (2 / 3, 1 / 3), weights, 4)
+        found = joint_graph(graphs, weights).toarray()
+        np.testing.assert_allclose(found[np.ix_(both, both)], expected, atol=1e-12)
+        assert not found[~both].any()
+
+    @pytest.mark.parametrize(("common", "empty"), [(4, True), (5, False)])
+    def test_as_many_common_samples_as_neighbors_are_too_few(self, rng, common, empty):
+        present = np.ones((N, 2), dtype=bool)
+        present[common:12, 0] = present[12:, 1] = False
+        graphs = ViewGraphs(MultiView(tables(rng), present=present), 4)
+        found = joint_graph(graphs, np.array([0.5, 0.5]))
+        assert found.shape == (N, N)
+        assert (found.nnz == 0) is empty
+
+    def test_the_fused_graph_blends_mean_and_joint_graph(self, rng):
+        graphs = ViewGraphs(MultiView(tables(rng)), 4)
+        weights = np.array([0.2, 0.8])
+        told = []
+        with listening(told.append):
+            found = fuse(graphs, weights)
+        joint = joint_graph(graphs, joint_weights(graphs, weights))
+        expected = blend(mean_graph(graphs, weights), joint, 0.3)
+        np.testing.assert_allclose(found.toarray(), expected.toarray(), atol=1e-14)
+        assert told[0] == "fusing the graphs of all views"
