@@ -31,6 +31,7 @@ from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
 from .out_of_sample.membership import Membership
 from .preprocessing.intake import TakesViews, in_fitted_order
+from .preprocessing.isolation import warn_of_isolation
 from .preprocessing.outliers import warn_of_outliers
 from .progress import step
 
@@ -122,6 +123,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         if isinstance(views, MultiView):
             self._note_presence(views, k)
             warn_of_outliers(views)
+            warn_of_isolation(views)
         self._note_gaps()
         if isinstance(views, MultiView):
             fit_copies_once(self, views, k, tables=self._tables_only(views))

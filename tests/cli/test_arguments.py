@@ -153,14 +153,14 @@ def test_new_samples_do_not_overwrite_the_fitted_ones(run, archive, tmp_path):
 def test_help_shows_every_methods_own_default(run):
     _, out, _ = run("cluster", "--help")
     words = " ".join(out.replace("│", " ").split())
-    assert "none for graph-fusion, 10 for swmc, none for cagl" in words
+    assert "none for graph-fusion, 10 for swmc, none for cagl, 20 for snf" in words
     assert METHODS["cagl"](3).n_neighbors is None and METHODS["swmc"](3).n_neighbors == 10
 
 
 def test_every_option_of_a_method_is_described(run):
     _, out, _ = run("cluster", "--help")
     words = " ".join(out.replace("│", " ").split())
-    assert "Neighbors per sample. For graph-fusion, swmc, cagl." in words
+    assert "Neighbors per sample. For graph-fusion, swmc, cagl, snf." in words
     assert "Arguments of the kernel, such as" in words and "For all methods but" in words
     assert all(_description(name, users) for name, users in owners().items())
     assert all(name in words for name in LIMITS)

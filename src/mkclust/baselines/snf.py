@@ -52,9 +52,9 @@ class SNF(FitsCompleteRows):
     n_iter : int
         Number of iterations of the diffusion.
     metric : {"sqeuclidean", "euclidean"}
-        The distances $\rho$ between rows of standardized columns: squared, as in the manual of
-        the authors' program, or not, as in the paper. With given kernels,
-        $\rho_{ij}^{(2)} = K_{ii} + K_{jj} - 2K_{ij}$ takes the place of the squared distance.
+        Squared or plain Euclidean distances $\rho$. Columns are standardized first. The
+        manual of the authors' program has the former, the paper the latter. For given kernels
+        the squared distance is $K_{ii} + K_{jj} - 2K_{ij}$.
     precomputed : bool
         Whether the views are n x n kernel matrices.
     indefinite : {"raise", "shift", "ignore"}
