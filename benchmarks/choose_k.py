@@ -55,7 +55,7 @@ def folder() -> Path:
 
 def present() -> list[Dataset]:
     """Return the registered sets that are here, in alphabetical order."""
-    groups = ("paper", "views", "single")
+    groups = ("paper", "views", "kernels", "single")
     found = [s for s in registered().values() if s.group in groups and s.find(folder())]
     return sorted(found, key=lambda entry: entry.name.lower())
 

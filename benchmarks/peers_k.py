@@ -25,7 +25,10 @@ from mkclust.bench.registry import Dataset, registered, twelve_kernels
 
 MOST = 700
 NUMBERS = list(range(2, 21))
-FAMILIES = {"paper": "multiview", "views": "multiview", "omics": "omics", "single": "kernels"}
+FAMILIES = {
+    "paper": "multiview", "views": "multiview", "omics": "omics", "single": "kernels",
+    "kernels": "kernels",
+}  # fmt: skip
 
 
 def leiden(views: MultiView) -> int:

@@ -22,7 +22,7 @@ from .gaps import parsed
 from .truth import Classes, Truth, truth_in
 
 READABLE = (".mat", ".npz")
-GROUPS = ("paper", "views", "single", "omics", "large", "bundled", "file")
+GROUPS = ("paper", "views", "kernels", "single", "omics", "large", "bundled", "file")
 TRUTHS = ("subtypes", "survival")  # a folder NAME of tables has its truth in NAME-subtypes, ...
 SURVIVAL_K = 3  # clusters of an unregistered cohort without classes
 SHUFFLED, SORTED = ORDERS = ("shuffled", "sorted")
@@ -35,9 +35,9 @@ class Dataset:
     """One data set: n samples, k classes, the columns of every view, and the kernel of a view.
 
     `kernel` is a kernel's name, ``"twelve"`` for twelve kernels of a single view, or empty where
-    the file holds kernels. `group` is ``paper`` (the six of the paper), ``views``, ``single``
-    (one view), ``omics`` (a folder of tables), ``large``, ``bundled`` or ``file`` (found in the
-    folder, not registered). `truth` is the table of classes or survival times where the views have
+    the file holds kernels. `group` is ``paper`` (the six of the paper), ``views``, ``kernels``
+    (the file holds kernels), ``single`` (one view), ``omics`` (a folder of tables), ``large``,
+    ``bundled`` or ``file`` (found in the folder, not registered). `truth` is the table of classes or survival times where the views have
     none, and `k` is then the number of clusters. `gaps` are kind and share of removed values.
     """
 
