@@ -37,9 +37,9 @@ class Dataset:
     `kernel` is a kernel's name, ``"twelve"`` for twelve kernels of a single view, or empty where
     the file holds kernels. `group` is ``paper`` (the six of the paper), ``views``, ``kernels``
     (the file holds kernels), ``single`` (one view), ``omics`` (a folder of tables), ``large``,
-    ``bundled`` or ``file`` (found in the folder, not registered). `truth` is the table of classes or
-    survival times where the views have none, and `k` is then the number of clusters. `gaps` are kind
-    and share of removed values.
+    ``bundled`` or ``file`` (found in the folder, not registered). `truth` is the table of classes
+    or survival times where the views have none, and `k` is then the number of clusters. `gaps` are
+    kind and share of removed values.
     """
 
     name: str
