@@ -20,6 +20,7 @@ from mkclust import METHODS
 from mkclust.bench.leaderboard import leaderboard_scores, scoreboard, standing
 from mkclust.bench.ranks import average_ranks
 from mkclust.bench.record import Record
+from mkclust.bench.registry import dataset
 from mkclust.bench.scores import Results, title
 from mkclust.bench.sheet import written
 from mkclust.bench.store import Store
@@ -48,11 +49,11 @@ SHOWN = {  # methods of the table of README.md, with what they are
 
 
 def save(records: Iterable[Record]) -> None:
-    """Write the results of all families to docs/leaderboard.csv."""
+    """Write the results of all families to docs/leaderboard.csv, small data sets first."""
     with TABLE.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for record in records:
+        for record in sorted(records, key=_place):
             found = [record.metrics.get(metric, ("", "")) for metric in METRICS]
             writer.writerow([
                 record.suite, record.dataset, record.method,
@@ -60,6 +61,11 @@ def save(records: Iterable[Record]) -> None:
                 record.seed, record.status, f"{record.cpu:.3f}",
                 *(_short(x) for pair in found for x in pair),
             ])  # fmt: skip
+
+
+def _place(record: Record) -> tuple[int, int, str, str]:
+    suite = (*FAMILIES, SORTED).index(record.suite)
+    return suite, dataset(record.dataset).n, record.dataset, record.method
 
 
 def _short(value: float | str) -> str:
