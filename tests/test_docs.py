@@ -113,10 +113,6 @@ def parts() -> dict:
     return {"big_array": views.views[2]}
 
 
-def digits() -> dict:
-    return {"mkclust": mkclust, "views": datasets.load_mfeat()[::16]}
-
-
 def records() -> dict:
     store, one = Store("mkclust-bench.db"), Unit("planted", "mkclust:planted", "concat-kmeans", {})
     limits = Limits(10.0, 1e9)
@@ -132,7 +128,6 @@ PREPARED = {
     "CONTRIBUTING.md": new_method,
     "docs/missing.md": patient_files,
     "docs/scale.md": parts,
-    "docs/how-many-clusters.md": digits,
     "docs/experiments.md": records,
 }
 

@@ -40,8 +40,10 @@ def filled(text: str) -> str:
 
     def items(found: re.Match[str]) -> str:
         known = parameters(filled(inspect.getdoc(BASES[found[2]]) or ""))
-        chosen = dict.fromkeys(known[name] for name in found[1].split(", "))
-        return "\n".join(chosen) + found[3]
+        names = found[1].split(", ")
+        if not known.keys() >= set(names):  # attributes
+            return found[0]
+        return "\n".join(dict.fromkeys(known[name] for name in names)) + found[3]
 
     return SHARED.sub(items, text)
 

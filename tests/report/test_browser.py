@@ -2,12 +2,13 @@
 
 import json
 import shutil
+from contextlib import contextmanager
 
 import pytest
 
 from _support.disagreeing import planted
-from mkclust import GraphFusion, choose_k, datasets, stability, view_influence, write_report
-from mkclust.inspection import explain
+from mkclust import GraphFusion, choose_k, datasets, read, stability, view_influence, write_report
+from mkclust.inspection import explain, markers
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 WebDriverWait = pytest.importorskip("selenium.webdriver.support.wait").WebDriverWait
@@ -51,12 +52,19 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture
 def browser(chromium, report):
-    """Open the page; at the end, check that nothing was logged and nothing was loaded."""
+    """Open the page of the digits; at the end, check it as `visited` does."""
+    with visited(chromium, report):
+        yield chromium
+
+
+@contextmanager
+def visited(chromium, report):
+    """Open a page; at the end, check that nothing was logged and nothing was loaded."""
     chromium.get("about:blank")
     chromium.get_log("performance")
     chromium.get(report.as_uri())
     soon(chromium, "return document.documentElement.dataset.ready === 'true'")
-    yield chromium
+    yield
     assert chromium.get_log("browser") == []
     events = (json.loads(entry["message"])["message"] for entry in chromium.get_log("performance"))
     asked = [
@@ -68,6 +76,20 @@ def browser(chromium, report):
 def soon(browser, script):
     """Wait until a script returns true."""
     WebDriverWait(browser, 20).until(lambda _: browser.execute_script(script), script)
+
+
+@contextmanager
+def narrow(browser, dark=False):
+    """Show a page as a phone does, light or dark."""
+    size = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    theme = "dark" if dark else "light"
+    scheme = {"name": "prefers-color-scheme", "value": theme}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    soon(browser, f"return document.documentElement.dataset.theme === '{theme}'")
+    yield
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def place_of(browser, panel, sample):
@@ -112,6 +134,25 @@ def test_every_chart_is_drawn(browser):
         """
     )
     assert len(drawn) == 5 + 7 + 7 + 7 and all(drawn)
+
+
+def test_patients_that_a_table_lacks_are_not_drawn(chromium, data_dir, tmp_path):
+    views = read(data_dir / "tcga-brca")
+    model = GraphFusion(3, random_state=0).fit(views)
+    answers = [
+        explain(model, views),
+        markers(model, views),
+        stability(model, views, n_splits=2),
+        view_influence(model, views),
+    ]
+    page = write_report(model, tmp_path / "brca.html", views, answers=answers)
+    drawn = "return Charts.panels.map(({ chart }) => chart.getOption().series[0].data.length)"
+    with visited(chromium, page), narrow(chromium, dark=True):
+        assert sorted(chromium.execute_script(drawn)) == [150, 220, 220, 220]
+        assert chromium.execute_script("return document.documentElement.scrollWidth") == 390
+        assert chromium.execute_script("return document.documentElement.dataset.theme") == "dark"
+        shapes = chromium.find_elements("css selector", "#details tr")
+        assert "protein 150 × 142" in [row.text for row in shapes]
 
 
 def test_answers_to_the_next_questions_are_drawn(chromium, tmp_path):
@@ -257,14 +298,12 @@ def test_a_table_that_is_cut_shows_a_shadow(browser):
 
 
 def test_a_narrow_screen_has_one_column_and_no_sideways_scrolling(browser):
-    narrow = {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
-    wide, lefts = browser.execute_script(
-        """
-        const boxes = [...document.querySelectorAll(".multiples figure")];
-        return [document.documentElement.scrollWidth,
-                [...new Set(boxes.map((box) => Math.round(box.getBoundingClientRect().left)))]];
-        """
-    )
-    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    with narrow(browser):
+        wide, lefts = browser.execute_script(
+            """
+            const boxes = [...document.querySelectorAll(".multiples figure")];
+            return [document.documentElement.scrollWidth,
+                    [...new Set(boxes.map((box) => Math.round(box.getBoundingClientRect().left)))]];
+            """
+        )
     assert wide == 390 and len(lefts) == 1

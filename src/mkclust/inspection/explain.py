@@ -51,8 +51,12 @@ class Explanation:
         pairs = [f"{a} and {b}" for a, b in (conflict.clusters for conflict in self.conflicts)]
         first = f"views conflict about clusters {'; '.join(pairs)}" if pairs else NO_CONFLICT
         count = len(self.alternatives)
-        others = "is 1 other answer" if count == 1 else f"are {count or 'no'} other answers"
-        return f"{first}. There {others}, clearly different and nearly as good"
+        if count == 0:
+            return f"{first}. No other answer is both clearly different and nearly as good"
+        others = (
+            "is 1 other answer that is" if count == 1 else f"are {count} other answers that are"
+        )
+        return f"{first}. There {others} clearly different and nearly as good"
 
 
 def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation:

@@ -103,8 +103,8 @@ class Markers:
             f"{self._name(place[0])} in cluster {c}" for c, place in enumerate(first) if len(place)
         )
         return (
-            f"{counts.sum()} of {len(self)} tests of a feature in a cluster are below "
-            f"{LEVEL:g} after correction; the first of every cluster: {best}"
+            f"{counts.sum()} of {len(self)} tests of a feature in a cluster have a corrected p "
+            f"value below {LEVEL:g}; the first of every cluster: {best}"
         )
 
 

@@ -20,7 +20,7 @@ HINT = (
 
 def certainty(subject: Subject) -> Raw:
     """Return the confidence by cluster and the least certain samples, by name."""
-    if not subject.model._has_membership or subject.k < 2:
+    if not subject.certain:
         return Raw("")
     found = confidence(subject.model, np.array(subject.samples, dtype=object))
     clusters = [

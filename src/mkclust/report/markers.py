@@ -10,7 +10,8 @@ from .html import Raw, paragraph, section, table, text
 from .subject import Subject, shortened
 from .words import number
 
-SHOWN = 6  # features of every cluster in the heat map
+SHOWN = 6  # features of every cluster in the heat map, at most
+ROWS = 30  # of the heat map, where this leaves two features for every cluster
 MOST = 60  # rows of the heat map
 FULL = 2.0  # effect size that has the full color
 HIGH, LOW = "51, 34, 136", "204, 102, 119"  # of the palette: larger and smaller than the rest
@@ -28,7 +29,8 @@ def features(subject: Subject) -> Raw:
         return Raw("")
     k = int(found.cluster.max()) + 1
     several = len(set(found.view.tolist())) > 1
-    first = np.concatenate([found.top(c, SHOWN) for c in range(k)])[:MOST]
+    count = int(np.clip(ROWS // k, 2, SHOWN))
+    first = np.concatenate([found.top(c, count) for c in range(k)])[:MOST]
     rows = list(dict.fromkeys(zip(found.view[first], found.feature[first], strict=True)))
     values = _effects(found, rows, k)
     head = ["feature", *(["view"] if several else []), *(f"cluster {c}" for c in range(k))]
@@ -40,7 +42,7 @@ def features(subject: Subject) -> Raw:
         paragraph(words.sentence(str(found))),
         paragraph(found.warning, "" if found.valid else "note"),
         table(head, cells, range(1 + several, len(head)), "Effect size of the first features"),
-        _listed(found, first, several),
+        _listed(found, first, count, several),
         paragraph(HINT, "hint"),
     ]
     return section("markers", "Markers", parts)
@@ -69,7 +71,7 @@ def _cell(value: float) -> Raw:
     )
 
 
-def _listed(found: Markers, first: np.ndarray, several: bool) -> Raw:
+def _listed(found: Markers, first: np.ndarray, count: int, several: bool) -> Raw:
     head = ["cluster", *(["view"] if several else []), "feature", "effect", "AUC", "corrected p"]
     rows = [
         [
@@ -83,5 +85,5 @@ def _listed(found: Markers, first: np.ndarray, several: bool) -> Raw:
         for i in first
     ]
     width = len(head)
-    listed = table(head, rows, range(width - 3, width), f"The first {SHOWN} features of a cluster")
+    listed = table(head, rows, range(width - 3, width), f"The first {count} features of a cluster")
     return Raw(f"<details><summary>Tests of these features</summary>{listed}</details>")

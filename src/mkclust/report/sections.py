@@ -48,6 +48,8 @@ def summary(subject: Subject, silhouettes: Silhouettes | None) -> Raw:
     }
     if silhouettes is not None:
         tiles["silhouette"] = number(silhouettes.mean, 2)
+    if subject.certain:
+        tiles["confidence"] = number(float(subject.model.confidence_.mean()), 2)
     if subject.classes is not None:
         scores = evaluate(subject.classes, subject.labels)
         tiles |= {METRICS[name]: number(value, 3) for name, value in scores.items()}
@@ -193,8 +195,10 @@ def _shapes(subject: Subject) -> list[list[object]]:
     n = len(subject.labels)
     shapes: list[list[object]] = [["samples", n], ["views", len(subject.views)]]
     if subject.widths is not None:
-        pairs = zip(subject.views, subject.widths, strict=True)
-        shapes += [[name, f"{n} × {width}"] for name, width in pairs]
+        owned = [subject.present(p) for p in range(len(subject.views))]
+        held = [n if own is None else int(own.sum()) for own in owned]
+        triples = zip(subject.views, held, subject.widths, strict=True)
+        shapes += [[name, f"{rows} × {width}"] for name, rows, width in triples]
     return shapes
 
 

@@ -85,6 +85,11 @@ class Subject:
         """Names of the views that agree with no other beyond chance."""
         return [self.views[p] for p in unrelated(self.model)]
 
+    @property
+    def certain(self) -> bool:
+        """Whether the confidence of every sample is known; some methods have no centers."""
+        return bool(self.model._has_membership) and self.k > 1
+
     def present(self, p: int) -> np.ndarray | None:
         """Which samples a view holds (n,); None where it holds all."""
         presence = getattr(self.model, "presence_", None)
