@@ -7,7 +7,14 @@ from statistics import median
 
 import numpy as np
 
-from .ranks import against, average_ranks, critical_difference, friedman, rank_rows
+from .ranks import (
+    against,
+    average_ranks,
+    critical_difference,
+    friedman,
+    rank_rows,
+    with_results,
+)
 from .scores import (
     METRIC_TITLES,
     Results,
@@ -104,11 +111,12 @@ def standing(results: Results) -> Sheet:
 
 
 def _standing_notes(scores: np.ndarray, comparable: bool, with_labels: bool) -> tuple[str, ...]:
+    common, scores = _common(scores), scores[:, with_results(scores)]
     n, m = scores.shape
     notes = [
         f"rank: average over data sets. {RANK_NOTE} wins: data sets where no score is higher. "
         "mean: over the data sets on which every method with any result has one "
-        f"({int(_common(scores).sum())} of {n}), ACC, NMI and ARI in percent. results: data sets "
+        f"({int(common.sum())} of {n}), ACC, NMI and ARI in percent. results: data sets "
         "finished. CPU s: median of one run, without the shared kernels.",
     ]
     if not comparable:
@@ -117,7 +125,8 @@ def _standing_notes(scores: np.ndarray, comparable: bool, with_labels: bool) -> 
         notes.append("†: tuned with the labels, and therefore neither ranked nor marked.")
     if n >= 2 and m >= 3:
         notes.append(
-            f"Friedman's test of equal ranks: p = {friedman(scores):.2g}. Average ranks differ "
+            f"Friedman's test of equal ranks of the {m} methods with results: p = "
+            f"{friedman(scores):.2g}. Average ranks differ "
             f"at 5 % if they are more than {critical_difference(m, n):.2f} apart (Nemenyi)."
         )
         if comparable:
@@ -129,9 +138,15 @@ def _standing_notes(scores: np.ndarray, comparable: bool, with_labels: bool) -> 
 
 
 def leaderboard_scores(results: Results) -> tuple[list[str], np.ndarray]:
-    """Return names and scores (data sets, methods) of the untuned methods, best rank first."""
+    """Return names and scores (data sets, methods) of the untuned methods, best rank first.
+
+    Methods without any result are left out.
+    """
     free = [entry for entry in _ordered(results) if not entry[1]]
-    return [title(method) for method, _ in free], _primary(results, free)
+    scores = _primary(results, free)
+    kept = with_results(scores)
+    names = [title(method) for (method, _), known in zip(free, kept, strict=True) if known]
+    return names, scores[:, kept]
 
 
 def _ordered(results: Results) -> list[Entry]:
