@@ -93,8 +93,11 @@ def _record(row: dict[str, str]) -> Record:
 def split(records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
     """Return the results on data sets where all methods of mkclust were run, and on the others.
 
-    Of the others, only the methods are kept that were run on all of them.
+    Of the others, only the methods are kept that were run on all of them. Large sets are not
+    divided: what exceeds a limit on one was not run on larger ones.
     """
+    if {record.suite for record in records} == {"large"}:
+        return list(records), []
     run: dict[str, set[str]] = {}
     for record in records:
         run.setdefault(record.dataset, set()).add(record.method)
@@ -115,7 +118,8 @@ def of(records: Iterable[Record], suite: str) -> list[Record]:
 
 def order_table(records: Sequence[Record]) -> list[str]:
     """Return mean ACC with rows shuffled and sorted by class, by method."""
-    pair = [Results(of(records, suite)) for suite in ("multiview", SORTED)]
+    shuffled = [record for record in records if record.suite in ("multiview", "kernels")]
+    pair = [Results(shuffled), Results(of(records, SORTED))]
     lines = ["| method | sets | shuffled | sorted | mean difference | largest difference |",
              "|:---|---:|---:|---:|---:|---:|"]  # fmt: skip
     for method in pair[1].methods:
@@ -123,20 +127,23 @@ def order_table(records: Sequence[Record]) -> list[str]:
             [results.default(name, method, "acc").mean for results in pair]
             for name in pair[1].datasets
         ]
-        known = 100 * np.array([row for row in found if None not in row], dtype=float)
+        both = [(name, row) for name, row in zip(pair[1].datasets, found, strict=True)
+                if None not in row]  # fmt: skip
+        known = 100 * np.array([row for _, row in both], dtype=float)
         change = known[:, 1] - known[:, 0]
-        most = change[np.abs(change).argmax()]
+        place = int(np.abs(change).argmax())
         means = " | ".join(f"{mean:.2f}" for mean in known.mean(axis=0))
+        most = f"{change[place]:+.2f} ({both[place][0]})"
         lines.append(
-            f"| {title(method)} | {len(known)} | {means} | {change.mean():+.2f} | {most:+.2f} |"
+            f"| {title(method)} | {len(known)} | {means} | {change.mean():+.2f} | {most} |"
         )
     return lines
 
 
 def readme_table(records: Sequence[Record]) -> list[str]:
-    """Return average ranks of some methods in every family, with mean ACC over several views."""
+    """Return average ranks of some methods in every family but the large sets, where few finish."""
     columns: dict[str, dict[str, str]] = {}
-    for suite in FAMILIES:
+    for suite in (suite for suite in FAMILIES if suite != "large"):
         whole = split(of(records, suite))[0]
         results = Results(whole)
         names, scores = leaderboard_scores(results)
@@ -144,7 +151,7 @@ def readme_table(records: Sequence[Record]) -> list[str]:
         ranks = average_ranks(scores)
         best = min(ranks)
         columns[head] = {
-            name: f"**{rank:.1f}**" if rank == best else f"{rank:.1f}"
+            name: f"**{rank:.2f}**" if rank == best else f"{rank:.2f}"
             for name, rank in zip(names, ranks, strict=True)
         }
     lines = ["| method | what it is | " + " | ".join(columns) + " |",

@@ -48,7 +48,7 @@ def test_the_order_table_compares_the_same_sets():
     given += [record("multiview-sorted", name, "akkm", b) for name, (_, b) in scores.items()]
     given.append(record("multiview", "C", "akkm", 0.1))
     line = leaderboard.order_table(given)[-1]
-    assert line == "| AKKM | 2 | 65.00 | 61.00 | -4.00 | -10.00 |"
+    assert line == "| AKKM | 2 | 65.00 | 61.00 | -4.00 | -10.00 (B) |"
 
 
 def test_a_part_of_a_page_is_replaced_between_its_comments():
