@@ -50,8 +50,9 @@ clinical = pd.DataFrame(
 
 model = cluster(tables, 3, random_state=0)
 found = compare_annotations(model.labels_series(), clinical)
-print(found)
-found.to_frame()[["column", "test", "effect", "p", "p_adjusted"]].round(4)
+print(found, end="\n\n")
+table = found.to_frame()[["column", "test", "p", "p_adjusted"]]
+print(table.to_string(float_format="{:.1g}".format, index=False))
 
 # %%
 # Kaplan-Meier curves

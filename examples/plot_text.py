@@ -28,10 +28,9 @@ texts = {}
 for package in packages:
     module = importlib.import_module(f"scipy.{package}")
     for name, function in inspect.getmembers(module, inspect.isroutine):
-        if len(inspect.getdoc(function) or "") > 800:
-            text = inspect.getdoc(function).split("**Array API")[
-                0
-            ]  # a paragraph of SciPy's template
+        # SciPy ends many descriptions with the same paragraph about array types.
+        text, *_ = (inspect.getdoc(function) or "").split("**Array API")
+        if len(text) > 800:
             texts[package, name] = text.split()
 
 halves = {

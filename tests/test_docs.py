@@ -85,6 +85,7 @@ def readme() -> dict:
         "expression": views.views[0],
         "methylation": views.views[1],
         "mirna": views.views[2],
+        "new_views": [view[:5] for view in views.views],
     }
 
 

@@ -86,9 +86,9 @@ def with_names(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines:
         lines[i] = head + re.sub(FITTED, r"``\1``", text)
 
 
-def with_dashes(app: Sphinx, domain: str, kind: str, content: nodes.Element) -> None:
+def with_dashes(app: Sphinx, page: nodes.document) -> None:
     """Put a dash between a parameter and its description, where Sphinx puts two hyphens."""
-    for text in list(content.findall(nodes.Text)):
+    for text in list(page.findall(nodes.Text)):
         if text.astext() == " -- ":
             text.parent.replace(text, nodes.Text(" – "))
 
@@ -109,5 +109,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # napoleon comes at 500; formulas in between have to be whole paragraphs.
     app.connect("autodoc-process-docstring", with_sections, priority=300)
     app.connect("autodoc-process-docstring", with_names, priority=600)
-    app.connect("object-description-transform", with_dashes)
+    app.connect("doctree-read", with_dashes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

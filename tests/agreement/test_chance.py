@@ -292,6 +292,11 @@ def test_views_are_ranked_by_agreement_else_weight_else_as_given():
     assert ranking(one).tolist() == [0]
 
 
+def test_equal_views_are_ranked_as_given():
+    model = SimpleNamespace(view_names_in_=["v"] * 60, weights_=[0.0, 0.1] * 30)
+    assert ranking(model).tolist() == [*range(1, 60, 2), *range(0, 60, 2)]
+
+
 def test_unrelated_views_are_found_by_name():
     model = SimpleNamespace(view_names_in_=["a", "b", "c"], unrelated_views_=["c", "a"])
     assert unrelated(model) == [0, 2]

@@ -251,6 +251,18 @@ class TestKernels:
             other = KernelBank(views, KernelRecipe("linear", center=True, normalize=True))
             assert KernelSubspaces.of(other).known(0) is None and not other.centerings
 
+    def test_missing_samples_and_settings_of_a_bank(self, rng):
+        views = MultiView(
+            [rng.standard_normal((20, 3)) for _ in range(2)], present=presence(20, [0, 1], [])
+        )
+        bank = KernelBank(views, KernelRecipe("gaussian", center=True, normalize=True))
+        spectra = KernelSubspaces.of(bank)
+        assert spectra.present is bank.present
+        assert (spectra._at_once, spectra._kept) == (bank.at_once, bank.kept)
+        spectra.grow(2)
+        assert [len(spectrum.vectors) for spectrum in spectra] == [20, 20]
+        assert KernelSubspaces([], [], at_once=3, kept=False)._at_once == 3
+
     def test_the_number_of_samples_is_that_of_the_kernels(self, rng):
         assert KernelSubspaces([kernel(rng, 7, 2)], ["a"]).n_samples == 7
 

@@ -1,5 +1,7 @@
 """The estimator GraphFusion: parameters, fitted attributes, notes, descriptions, partitions."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -7,9 +9,11 @@ from sklearn.metrics import adjusted_rand_score
 from mkclust import GraphFusion, MultiView, datasets
 from mkclust.agreement.chance import unrelated_in
 from mkclust.agreement.weights import view_weights
+from mkclust.chunked.engine import LocalEngine
 from mkclust.chunked.rows import Rows
 from mkclust.exceptions import InputError
 from mkclust.graph_fusion import estimator as module
+from mkclust.graph_fusion.anchor_fusion import sample_size, sampled_fusion
 from mkclust.graph_fusion.diffusion_map import diffusion_map
 from mkclust.graph_fusion.fusion import fuse, joint_weights
 from mkclust.graph_fusion.view_graphs import ViewGraphs
@@ -116,6 +120,34 @@ def test_parts_of_a_fit_are_public(model, views):
     assert not np.allclose(other, model.affinity(views, K).toarray())
 
 
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
+def test_missing_samples_reach_every_part():
+    made = datasets.make_views(80, K, 3, noise=1.2, n_noise_views=1, random_state=1)
+    present = np.ones((80, 4), dtype=bool)
+    present[:5, :3] = present[60:70, 1] = False  # five samples in the noise view only
+    some = MultiView(made, present=present)
+    fitted = GraphFusion(K, random_state=0).fit(some)
+    assert len(set(fitted.weights_.round(6))) == 4
+    assert any(note.startswith("noise1: no agreement") for note in fitted.notes_)
+    expected = fuse(ViewGraphs(some, fitted.n_neighbors_), fitted.weights_).toarray()
+    np.testing.assert_allclose(fitted.affinity(some, K).toarray(), expected)
+    for p, part in enumerate(fitted._extension.views):
+        np.testing.assert_array_equal(part.held, present[:, p])
+    assert fitted.verify(some).holds
+
+
+def test_views_are_tested_with_twice_as_many_vectors_as_clusters(views, monkeypatch):
+    seen = []
+
+    def recorded(overlap, k, heads):
+        seen.append((k, [head.shape for head in heads]))
+        return unrelated_in(overlap, k, heads)
+
+    monkeypatch.setattr(module, "unrelated_in", recorded)
+    GraphFusion(K, random_state=0).fit(views)
+    assert seen == [(K, [(70, 2 * K)] * 3)]
+
+
 def test_partitions_share_the_graph_of_the_middle_number(views):
     estimator = GraphFusion(K)
     found = estimator.partitions(views, [2, 4, 5], 3, 2)
@@ -194,6 +226,9 @@ def test_descriptions(model, anchored, views):
     assert lines[-1] == f"diffusion map of 7 components, relative eigenvalues 1 to {last:.2f}"
     assert [line.split(":")[0] for line in lines[1:-1]] == list(views.names)
     assert "not used" in lines[3]
+    other = copy(model)
+    other.eigenvalues_ = 3 * model.eigenvalues_  # only their ratio is described
+    assert other.describe() == lines
     assert anchored.describe()[0] == (
         "anchor graphs: each sample is linked to 5 of up to 35 anchors per metric; metrics: "
         "z-scored Euclidean, cosine in every view"
@@ -218,7 +253,7 @@ class TestAnchors:
         np.testing.assert_allclose(anchored.redundancy_, model.redundancy_)
         assert anchored.unrelated_views_ == ["noise1"] and anchored.metrics_ == model.metrics_
         assert anchored.cluster_centers_.shape == (3, 7) and anchored.inertia_ > 0
-        assert anchored.stage_seconds_
+        assert anchored.stage_seconds_ and anchored._extension.links.count == 5
         assert anchored.notes_ == (
             "70 samples: neighbors by links to 35 anchors per metric, made from 70 samples; view "
             "weights from 70 samples",
@@ -258,20 +293,48 @@ class TestAnchors:
                 seen["sample"] = wanted, checked
                 return super().sample(wanted, checked)
 
+        def sized(*arguments):
+            seen["size"] = arguments
+            return sample_size(*arguments)
+
+        def sampled(*arguments):
+            seen["fusion"] = arguments[1:]
+            return sampled_fusion(*arguments)
+
         monkeypatch.setattr(module, "AnchorRun", Recorded)
+        monkeypatch.setattr(module, "sample_size", sized)
+        monkeypatch.setattr(module, "sampled_fusion", sampled)
         present = np.ones((70, 3), dtype=bool)
         present[0, 0] = False
         with pytest.warns(match="lack"):
             fitted = GraphFusion(
                 K, neighbors="anchors", n_neighbors=5, work=tmp_path / "w", random_state=4
             ).fit(MultiView(views, present=present))
-        rows, seed, _, work, settings, held = seen["arguments"]
+        rows, seed, engine, work, settings, held = seen["arguments"]
+        assert isinstance(engine, LocalEngine)
+        assert seen["size"] == (70, K, rows.row_bytes, False) and seen["fusion"] == (K, 5, 4)
         assert isinstance(rows, Rows) and seed == 4 and work == tmp_path / "w"
         assert settings == {"method": "graph-fusion", "n_neighbors": 5}
         np.testing.assert_array_equal(held, present)
         assert seen["sample"] == (70, True)
         assert fitted.describe()[0].startswith("anchor graphs: each sample is linked to 2 of")
         assert fitted._extension.links.count == 2
+
+    def test_a_resumable_run_needs_a_seed(self, views, tmp_path):
+        with pytest.raises(InputError, match="random_state"):
+            GraphFusion(K, neighbors="anchors", work=tmp_path).fit(views)
+
+    def test_the_scheduler_is_asked_for(self, views, monkeypatch):
+        asked = []
+
+        def refused(dask):
+            asked.append(dask)
+            raise InputError("no scheduler")
+
+        monkeypatch.setattr(module, "engine_for", refused)
+        with pytest.raises(InputError, match="no scheduler"):
+            GraphFusion(K, neighbors="anchors", dask="here:1", random_state=0).fit(views)
+        assert asked == ["here:1"]
 
     def test_one_neighbor_is_one_link(self, views):
         fitted = GraphFusion(K, neighbors="anchors", n_neighbors=1, random_state=0).fit(views)

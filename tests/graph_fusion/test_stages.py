@@ -160,6 +160,17 @@ class TestAnchors:
         assert found.unrelated == names == ("noise1",)
         assert found.graphs.n_neighbors == 5 and found.graphs.views is sample
 
+    def test_views_are_tested_with_twice_as_many_vectors_as_clusters(self, monkeypatch):
+        seen = []
+
+        def recorded(overlap, k, heads):
+            seen.append((k, [head.shape for head in heads]))
+            return []
+
+        monkeypatch.setattr(anchor_fusion, "unrelated_in", recorded)
+        sampled_fusion(make_views(40, 2, 2, random_state=0), 2, 5, 0)
+        assert seen == [(2, [(40, 4)] * 2)]
+
     def test_weights_are_estimated_from_some_rows_in_order(self, monkeypatch):
         monkeypatch.setattr(anchor_fusion, "WEIGHED", 30)
         sample = make_views(60, 2, 2, noise=0.5, random_state=0)
@@ -231,12 +242,36 @@ class TestAnchors:
         expected = [present[:, 0]] * 2 + [present[:, 1]] * 2 + [present.all(axis=1)] * 2
         for block, held in zip(links.blocks, expected, strict=True):
             np.testing.assert_array_equal(block.groups >= 0, held)
+            assert set(block.groups[~held]) == {-1}
             assert block.groups.dtype == np.int32
         both = present.all(axis=1)
         parts = [links.metrics[p][0].taken(both[present[:, p]]) for p in range(2)]
         assert (links.blocks[4].scales > 0).all()
         ratio = links.blocks[4].scales * [part.spread() for part in parts]
         assert ratio.sum() == pytest.approx(1)
+
+    def test_views_without_a_weight_limit_no_joint_block(self):
+        sample = make_views(60, 2, 2, noise=0.5, n_noise_views=1, random_state=0)
+        fusion = sampled_fusion(sample, 2, 5, 0)
+        assert fusion.weights.weights[2] == 0
+        present = np.ones((60, 3), dtype=bool)
+        present[:9, 2] = False
+        links = anchor_links(MultiView(sample, present=present), fusion, 10, 3, 7)
+        assert (links.blocks[4].groups >= 0).all()
+
+    def test_rows_without_links_have_no_part_in_the_trial_matrix(self):
+        sample = make_views(60, 2, 2, noise=0.5, n_noise_views=1, random_state=0)
+        fusion = sampled_fusion(sample, 2, 5, 0)
+        present = np.ones((60, 3), dtype=bool)
+        present[:4, :2] = False  # in the view without a weight only
+        some = MultiView(sample, present=present)
+        links = anchor_links(some, fusion, 10, 3, 7)
+        assert (links(list(some.views), present)[1][:4] == 0).all()
+        with np.errstate(all="raise"):
+            X = trial_matrix(links, some, 4)
+        assert np.isfinite(X).all()
+        rest = trial_matrix(links, some[4:], 4)
+        np.testing.assert_allclose(X @ np.linalg.pinv(X), rest @ np.linalg.pinv(rest), atol=1e-6)
 
     @pytest.mark.parametrize(("common", "blocks"), [(1, 4), (2, 6)])
     def test_no_joint_block_of_a_single_sample(self, common, blocks):

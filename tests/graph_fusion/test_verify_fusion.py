@@ -107,6 +107,13 @@ def test_changed_centers(model, views):
     assert abs(found.checks[5].error - 2e-3) <= plain.checks[5].error + 1e-12
 
 
+def test_the_center_that_is_farthest_counts(model, views):
+    moved = model.cluster_centers_.copy()
+    moved[:, 0] += 2e-3
+    error = changed(model, cluster_centers_=moved).verify(views).checks[5].error
+    assert abs(error - 2e-3) <= model.verify(views).checks[5].error + 1e-12
+
+
 def test_samples_are_compared_by_name(model, views):
     turned = MultiView([view[::-1] for view in views.views], index=views.index[::-1])
     assert model.verify(turned).holds
@@ -183,14 +190,23 @@ def test_samples_that_views_lack(views):
     assert fitted.verify(some).holds
 
 
-def test_equal_eigenvalues_at_the_end_are_told():
-    """Four separate groups: with k = 1 three of four equal eigenvalues are kept."""
+@pytest.mark.parametrize(
+    ("last", "next_", "tied"), [(0.5, 0.5, True), (0.5, 0.5 - 3e-6, False), (0.5, 0.4, False)]
+)
+def test_equal_eigenvalues_at_the_end_are_told(model, views, monkeypatch, last, next_, tied):
+    values = np.array([2.0, 0.9, 0.8, 0.7, 0.6, 0.55, last, next_])
+    monkeypatch.setattr(module, "leading_values", lambda graph, size: values[:size])
+    found = model.verify(views).near_ties
+    assert found == (("eigenvalues 7 and 8 of the fused graph are equal",) if tied else ())
+    short = changed(model, eigenvalues_=np.array([1.0, 1, 1, 1, 1, 1, 1e-4]))
+    assert short.verify(views).near_ties == ()  # the last component has hardly any length
+
+
+def test_four_separate_groups_are_a_tie():
+    """With k = 1 three of four equal eigenvalues are kept."""
     rng = np.random.default_rng(0)
-    centers = 1e3 * np.eye(4)
-    X = np.repeat(centers, 15, axis=0) + rng.standard_normal((60, 4))
-    data = [X]
-    fitted = GraphFusion(1, random_state=0).fit(data)
-    found = fitted.verify(data)
+    data = [np.repeat(1e3 * np.eye(4), 15, axis=0) + rng.standard_normal((60, 4))]
+    found = GraphFusion(1, random_state=0).fit(data).verify(data)
     assert found.near_ties == ("eigenvalues 3 and 4 of the fused graph are equal",)
 
 
@@ -233,10 +249,11 @@ class TestKMeans:
         groups = (X[labels == c] for c in np.unique(labels))
         return sum(((rows - rows.mean(axis=0)) ** 2).sum() for rows in groups)
 
-    def test_steps_and_moves_against_all_moves(self):
-        rng = np.random.default_rng(0)
+    @pytest.mark.parametrize(("sizes", "seed"), [((4, 4, 4), 0), ((2, 5, 5), 1), ((2, 2, 8), 2)])
+    def test_steps_and_moves_against_all_moves(self, sizes, seed):
+        rng = np.random.default_rng(seed)
         X = unit_rows(rng.standard_normal((12, 3)))
-        labels = np.repeat([0, 2, 5], 4)  # a number may be missing
+        labels = np.repeat([0, 2, 5], sizes)  # a number may be missing
         before = self.inertia(X, labels)
         means = np.array([X[labels == c].mean(axis=0) for c in (0, 2, 5)])
         nearest = ((X[:, None] - means) ** 2).sum(axis=2).min(axis=1).sum()

@@ -8,10 +8,10 @@ import scipy.sparse as sp
 
 from mkclust import AKKM, MKCDNM, GraphFusion, MultiView, choose_k, cluster
 from mkclust.base import Partitions
-from mkclust.data.datasets import make_views
+from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InputError
 from mkclust.inspection import fitting
-from mkclust.inspection.choose_k import Candidate, ChoiceOfK, _relative_gap
+from mkclust.inspection.choose_k import Candidate, ChoiceOfK, _best, _relative_gap
 from mkclust.inspection.null_model import NullModel
 from mkclust.inspection.structure import (
     StructureTest,
@@ -264,3 +264,25 @@ def test_one_table_by_columns():
     owners = ["a"] * 10 + ["b"] * 10
     assert choose_k(GraphFusion(2, columns=owners), np.hstack(views.views), (2, 5)).k == 3
     assert choose_k(GraphFusion(2), MultiView(views.views), (2, 5)).k == 3
+
+
+@pytest.mark.parametrize(
+    ("scores", "answer"),
+    [
+        ({2: 0.2, 3: 0.3, 4: 1.0, 5: 0.3, 6: 0.2}, 4),  # one clear peak
+        ({2: 0.9, 3: 0.95, 4: 0.9, 5: 0.7, 6: 0.7, 7: 0.7, 8: 0.7, 9: 1.0}, 3),  # a chance peak
+        ({2: 0.1, 10: 0.8, 11: 0.9, 12: 0.8, 13: 0.7}, 11),
+        ({3: 0.5, 9: 0.6}, 9),  # two numbers have no median of their own
+        ({2: 0.0, 3: 0.0, 4: 0.0}, 2),
+    ],
+)
+def test_the_best_score_near_the_median_of_the_evidence_wins(scores, answer):
+    ks = np.array(list(scores))
+    assert ks[_best(ks, np.array(list(scores.values())))] == answer
+
+
+def test_the_range_contains_the_answer_and_the_largest_score():
+    found = choose_k(GraphFusion(2), load_mfeat()[::10], (2, 12))
+    largest = max(found.table, key=lambda row: row.score).k
+    assert found.low <= found.k <= found.high
+    assert found.low <= largest <= found.high

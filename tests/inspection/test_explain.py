@@ -9,7 +9,14 @@ from mkclust import AKKM, MKCDNM, SWMC, GraphFusion, datasets, metrics
 from mkclust.exceptions import InputError
 from mkclust.graphs.affinity import affinity_graph
 from mkclust.graphs.metrics import Metric
-from mkclust.inspection import alternatives, conflicts, explain, fitting, view_profile
+from mkclust.inspection import (
+    Explanation,
+    alternatives,
+    conflicts,
+    explain,
+    fitting,
+    view_profile,
+)
 from mkclust.inspection.difference import ari_of, difference, matched
 from mkclust.inspection.own_split import own_split
 from mkclust.inspection.separation import separation
@@ -54,6 +61,17 @@ class TestPlanted:
             "samples); contradicting divides the same samples differently, into 40 + 40 (ARI"
         )
         assert "following contradicting would move 40 samples" in str(found)
+
+    @pytest.mark.parametrize(
+        ("count", "sentence"),
+        [
+            (0, "No other answer is both clearly different and nearly as good"),
+            (1, "There is 1 other answer that is clearly different and nearly as good"),
+            (2, "There are 2 other answers that are clearly different and nearly as good"),
+        ],
+    )
+    def test_the_number_of_other_answers_in_words(self, count, sentence):
+        assert str(Explanation(None, (), (None,) * count, None)).endswith(f". {sentence}")
 
     def test_following_the_contradicting_view_is_an_alternative(self):
         views, other = planted("contradicting", k=8)

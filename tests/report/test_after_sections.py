@@ -19,7 +19,7 @@ def test_markers_have_a_heat_map_and_the_meaning_of_their_p_values(model, views,
         page = Page(write_report(model, tmp_path / "a.html", views, answers=[found]))
         assert "markers" in page.sections() and found.warning in page.text
         shades = [a["style"] for tag, a in page.elements if a.get("class") == "heat"]
-        assert len(shades) >= 3 * 3 and all("rgba(" in shade for shade in shades)
+        assert len(shades) >= 3 * 3 and all("rgb(var(--" in shade for shade in shades)
         first = found.top(0, 1)[0]
         assert f"{found.effect[first]:.2f}" in page.text
 

@@ -16,6 +16,10 @@ def test_the_twenty_least_certain_samples_are_listed_by_name(page, model, views)
     assert str(found)[1:] in text
 
 
+def test_the_first_screen_has_the_mean(page, model):
+    assert f"<dt>confidence</dt><dd>{model.confidence_.mean():.2f}</dd>" in page.source
+
+
 def test_a_method_without_centers_has_no_section(views, tmp_path):
     model = METHODS["swmc"](3).fit(views)
     assert "confidence" not in Page(write_report(model, tmp_path / "a.html", views)).sections()

@@ -30,7 +30,7 @@ HIGH = 1.64  # standard deviations from the null model's mean to its upper limit
 STARTS = 3  # of k-means, for every number of clusters
 TIE = 0.95  # share of the largest score from which another number is as good
 SHARPNESS = 8  # power of the score in the evidence for a number
-FACTOR = 4 / 3  # between the median of the evidence and the answer, at most
+FACTOR = 5 / 4  # between the median of the evidence and the answer, at most
 PART = 0.1  # share of a cluster from which a part of it counts as split off
 
 
@@ -157,7 +157,7 @@ def choose_k(
     together), so that the first factor is 0 by chance and 1 at best, as the adjusted Rand index.
 
     One number with a chance gap may have the largest score far from all other good ones. The
-    maximum is therefore taken over numbers within a factor of 4/3 of the median of the evidence,
+    maximum is therefore taken over numbers within a factor of 5/4 of the median of the evidence,
     which is the score to the power of 8 on a logarithmic scale of k.
 
     Whether there are clusters at all is tested as well: 300 samples are compared with six draws
@@ -261,11 +261,11 @@ def _choice(scan: Partitions, test: StructureTest, null: np.ndarray, ks: list[in
 
 
 def _best(ks: np.ndarray, scores: np.ndarray) -> int:
-    """Return the place of the largest score within a factor of 4/3 of the median of the evidence.
+    """Return the place of the largest score within a factor of 5/4 of the median of the evidence.
 
     Every number counts by the interval of log k that it stands for.
 
-    >>> _best(np.array([2, 3, 4, 5, 20]), np.array([0.8, 0.9, 0.8, 0.5, 1.0]))
+    >>> _best(np.arange(2, 10), np.array([0.8, 0.9, 0.8, 0.7, 0.6, 0.6, 0.6, 1.0]))
     1
     """
     if len(ks) < 3 or not scores.max() > 0:

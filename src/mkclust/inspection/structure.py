@@ -22,7 +22,7 @@ CLEAR = (0.001, 0.5)  # p-values below and above which it is
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
 SAMPLES, MORE_SAMPLES = 300, 1000  # on which data and null model are compared
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
-SCANNED = 3000  # samples of all draws together that give the null model's mean, at most
+SCANNED = 1500  # samples of all draws together that give the null model's mean, at most
 SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
 
 
@@ -106,7 +106,7 @@ def null_modularity(
     """Return the null model's mean modularity for every number of `ks`, at the size of the data.
 
     A parabola in log k smooths the means of the draws: those of the test where it used all
-    samples, else new ones of all samples (one to nine).
+    samples, else new ones of all samples (one to four).
     """
     tried, null = test.ks.tolist(), test.null
     if len(views) > SAMPLES:

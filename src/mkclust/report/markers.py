@@ -14,7 +14,6 @@ SHOWN = 6  # features of every cluster in the heat map, at most
 ROWS = 30  # of the heat map, where this leaves two features for every cluster
 MOST = 60  # rows of the heat map
 FULL = 2.0  # effect size that has the full color
-HIGH, LOW = "51, 34, 136", "204, 102, 119"  # of the palette: larger and smaller than the rest
 HINT = (
     "Effect: difference of the means of a cluster and the rest, divided by the standard deviation "
     "within both. AUC: probability that a sample of the cluster has the larger value. p: "
@@ -64,9 +63,11 @@ def _cell(value: float) -> Raw:
     if np.isnan(value):
         return Raw("–")
     strength = min(abs(value) / FULL, 1.0) * 0.6
-    color = HIGH if value > 0 else LOW
+    color = (
+        "--high" if value > 0 else "--low"
+    )  # larger or smaller than the rest, of the page's style
     return Raw(
-        f'<span class="heat" style="background:rgba({color},{strength:.2f})">'
+        f'<span class="heat" style="background:rgb(var({color}) / {strength:.2f})">'
         f"{text(number(value, 2))}</span>"
     )
 
