@@ -40,6 +40,8 @@ SHOWN = {  # methods of the table of README.md, with what they are
     "snf": "similarity network fusion (Wang et al., 2014)",
     "oplf": "late fusion (Liu et al., 2021)",
     "akkm": "k-means on the average kernel",
+    "cagl": "consensus affinity graph learning",
+    "spmkc": "structure-preserving multiple kernel clustering",
     "imml-nemo": "NEMO, of the package imml",
     "mvlearn-coreg": "co-regularized spectral clustering, of mvlearn",
     "mofa": "MOFA factors, k-means",
