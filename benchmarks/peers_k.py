@@ -58,7 +58,9 @@ def answers(entry: Dataset, views: MultiView) -> dict[str, int]:
     own = twelve_kernels(views) if entry.kernel == "twelve" else views
     found = {"choose_k": choose_k(GraphFusion(2, precomputed=own.kernels), own).k}
     if not views.kernels:
-        found |= {"Leiden": leiden(views), "NEMO": nemo(views)}
+        found["Leiden"] = leiden(views)
+        if views.n_views > 1:  # NEMO refuses a single view
+            found["NEMO"] = nemo(views)
     return found
 
 
