@@ -105,7 +105,7 @@ def alternatives(estimator: Any, views: Any, *, random_state: int = 0) -> Altern
     the fused graph is at least 0.95 of the answer's, and its ARI with the answer and with every
     alternative before it is below 0.9. Those that follow views are listed first, then by
     modularity; five at most. The model itself is not changed. The labels are the alternative's, so
-    a known class can be compared with each. Takes about as long as a fit.
+    a known class can be compared with each. Takes one to three times as long as a fit.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class Confidence:
 
     @property
     def mean(self) -> float:
-        """Mean over all samples: the expected share of samples in the right cluster."""
+        """Mean over all samples: the expected share whose class is the largest of their cluster."""
         return float(self.samples.mean())
 
     def least(self, count: int = LISTED) -> list[Uncertain]:
@@ -75,7 +75,7 @@ class Confidence:
 def confidence(model: MultiViewClusterer, index: Any = None) -> Confidence:
     """Return the confidence of every sample of a fitted model.
 
-    It is read from the fit in O(n k) time and O(n) memory; nothing is refitted.
+    It is read from the fit in O(n k r) time for r components and O(n) memory; nothing is refitted.
 
     Parameters
     ----------
