@@ -55,7 +55,8 @@ def folder() -> Path:
 
 def present() -> list[Dataset]:
     """Return the registered sets that are here, in alphabetical order."""
-    found = [s for s in registered().values() if s.group != "bundled" and s.find(folder())]
+    groups = ("paper", "views", "kernels", "single")
+    found = [s for s in registered().values() if s.group in groups and s.find(folder())]
     return sorted(found, key=lambda entry: entry.name.lower())
 
 

@@ -25,6 +25,7 @@ from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 DEFAULT = "default"
+MOST = 10_000  # samples of the largest data set
 
 
 def fitted(method: str, dataset: Any, views: Any) -> Any:
@@ -66,7 +67,8 @@ def record(
     from mkclust.bench.registry import registered
 
     folder.mkdir(parents=True, exist_ok=True)
-    sets = sorted((s for s in registered().values() if s.present(data)), key=lambda s: s.n)
+    known = (s for s in registered().values() if s.n <= MOST and not s.truth)
+    sets = sorted((s for s in known if s.present(data)), key=lambda s: s.n)
     for entry in sets:
         for method in only or [DEFAULT, *METHODS]:
             target = folder / f"{entry.name}--{method}.npz"

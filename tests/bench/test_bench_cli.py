@@ -73,7 +73,8 @@ def test_graph_fusion_runs_in_both_row_orders_and_is_named_in_the_tables(bench, 
     assert "Rows were sorted by class" in out
     code, out, _ = bench("table", "quick", "--store", "kept.db", "--format", "markdown")
     assert code == 0
-    assert "| Graph fusion |" in out and "sorted by class" not in out
+    assert "| Graph fusion |" in out and "sorted by class" not in out and "±" not in out
+    assert "±" in bench("table", "quick", "--store", "kept.db", "--spread")[1]
     bench("export", "rows.csv", "--store", "kept.db")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "rows.csv").read_text())))
     assert [(row["suite"], row["row_order"]) for row in rows] == [
@@ -90,7 +91,10 @@ def test_what_is_asked_for_must_be_there(bench, tmp_path):
     assert "run a suite first, or give the file by --store" in " ".join(err.split())
     code, _, err = bench("figure", "ranks")
     assert code != 0
-    assert "first: mkclust bench run leaderboard" in " ".join(err.split())
+    assert "first: mkclust bench run multiview" in " ".join(err.split())
+    code, _, err = bench("figure", "ranks", "--suite", "omics")
+    assert code != 0
+    assert "first: mkclust bench run omics" in " ".join(err.split())
     code, _, err = bench("run", "quick.toml", "--data", tmp_path / "nowhere")
     assert code != 0
     assert "is not a folder" in " ".join(err.split())

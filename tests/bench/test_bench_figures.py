@@ -245,7 +245,7 @@ def test_the_callers_matplotlib_is_left_as_it_was():
 def test_drawing_says_what_is_missing(tmp_path):
     with pytest.raises(InputError, match="figure2, figure4, figure5, ranks"):
         figures.draw("fig9")
-    with pytest.raises(InputError, match="bench run leaderboard"):
+    with pytest.raises(InputError, match="bench run multiview"):
         figures.draw("ranks", tmp_path / "none.db", tmp_path, tmp_path)
     Store(tmp_path / "empty.db").close()
     with pytest.raises(InputError, match="bench run paper-fig4"):

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 from sklearn.cluster import KMeans
 
-from mkclust import METHODS, metrics
+from mkclust import METHODS, MultiView, metrics
 from mkclust.bench.experiment import Options, prepare
 from mkclust.bench.peers import PEERS, Peer, concatenated, peer, uses_kernels
-from mkclust.bench.protocol import Place, compute
+from mkclust.bench.protocol import REFITTED, SEEDLESS, Place, compute, given_views
 from mkclust.bench.record import DONE, FAILED
 from mkclust.bench.registry import dataset, row_order
 from mkclust.bench.runner import installed_peers
@@ -54,10 +56,13 @@ def scores(outcome):
 def test_a_unit_scores_a_fit_to_the_shuffled_views(method, place):
     outcome = compute(unit(method), place)
     views = planted()
-    model = METHODS[method](3, random_state=0).fit(views)
-    labels = [model.labels_]
-    if method not in ("oplf", "swmc", "cagl"):
-        labels = [kmeans_labels(model.embedding_, 3, 10, seed) for seed in range(2)]
+    models = [METHODS[method](3, random_state=seed).fit(views) for seed in range(2)]
+    if method in SEEDLESS:
+        labels = [models[0].labels_]
+    elif method in REFITTED:
+        labels = [model.labels_ for model in models]
+    else:
+        labels = [kmeans_labels(models[0].embedding_, 3, 10, seed) for seed in range(2)]
     expected = np.mean([metrics.accuracy(views.labels, found) for found in labels])
     assert scores(outcome)["acc", ""] == pytest.approx(expected)
     shared = place.shared(unit(method)).cpu() if uses_kernels(method) else 0.0
@@ -108,8 +113,8 @@ def test_graph_fusion_is_given_kernels_as_kernels(tmp_path):
     assert held.load(tmp_path).kernels
     given = replace(one, dataset="mine.npz", content=held.key(tmp_path))
     kernels = held.load(tmp_path)[row_order(views.labels, "shuffled", 0)]
-    model = METHODS["graph-fusion"](3, precomputed=True, random_state=0).fit(kernels)
-    labels = [kmeans_labels(model.embedding_, 3, 10, seed) for seed in range(2)]
+    models = [METHODS["graph-fusion"](3, precomputed=True, random_state=s) for s in range(2)]
+    labels = [model.fit(kernels).labels_ for model in models]
     expected = np.mean([metrics.accuracy(kernels.labels, found) for found in labels])
     assert scores(compute(given, place))["acc", ""] == pytest.approx(expected)
 
@@ -175,18 +180,41 @@ def test_concatenation_gives_every_column_the_same_weight():
     np.testing.assert_array_equal(labels, KMeans(2, n_init=10, random_state=0).fit_predict(X))
 
 
-def test_slow_peers_are_repeated_less_often(place):
+@pytest.mark.parametrize("method", ["concat-kmeans", "graph-fusion"])
+def test_slow_fits_are_repeated_less_often(method, place):
     hurried = Place(None, place.cache, seconds=1e-9)
-    assert compute(unit("concat-kmeans"), hurried).runs == 1
+    assert compute(unit(method), hurried).runs == 1
+
+
+def test_twelve_kernels_are_given_to_methods_and_the_view_to_peers(place):
+    views = MultiView([np.eye(4) + 1.0], labels=[0, 0, 1, 1])
+    single = replace(dataset("planted"), kernel="twelve")
+    assert given_views(unit("graph-fusion"), single, views).n_views == 12
+    assert given_views(unit("concat-kmeans"), single, views) is views
+
+
+def test_sparse_columns_are_concatenated_without_filling_them():
+    rng = np.random.default_rng(0)
+    views = [sp.random_array((30, 8), density=0.3, rng=rng, format="csr") for _ in range(2)]
+    X, full = concatenated(views), concatenated([view.toarray() for view in views])
+    assert sp.issparse(X)
+    np.testing.assert_allclose(pdist(X.toarray()), pdist(full))
+
+
+def test_leiden_finds_k_clusters():
+    pytest.importorskip("leidenalg")
+    views = planted()
+    labels = np.asarray(PEERS["leiden"].label(views.views[:3], 3, 0))
+    assert len(np.unique(labels)) == 3 and metrics.accuracy(views.labels, labels) > 0.8
 
 
 def test_peers_that_are_not_installed_are_named_and_skipped(monkeypatch):
-    names = ["concat-kmeans", "snfpy"]
+    names = ["concat-kmeans", "leiden"]
     monkeypatch.setattr("mkclust.bench.peers.find_spec", lambda name: None)
     assert installed_peers(names, None) == ["concat-kmeans"]
-    options = Options(methods=["concat-kmeans", "snfpy"], datasets=["planted"])
+    options = Options(methods=["concat-kmeans", "leiden"], datasets=["planted"])
     experiment = prepare("quick", options)
-    assert experiment.not_installed == ["snfpy"]
+    assert experiment.not_installed == ["leiden"]
     assert {item.unit.method for item in experiment.planned} == {"concat-kmeans"}
 
 
@@ -197,7 +225,7 @@ def test_another_interpreter_is_asked_what_it_has():
 def test_peers_that_need_features_leave_out_sets_of_kernels(tmp_path):
     (tmp_path / "YALE_Kmatrix.mat").write_bytes(b"")
     options = Options(tmp_path, ["YALE"], ["graph-fusion", "akkm", "concat-kmeans"])
-    found = {item.unit.method for item in prepare("leaderboard", options).planned}
+    found = {item.unit.method for item in prepare("multiview", options).planned}
     assert found == {"graph-fusion", "akkm"}
 
 

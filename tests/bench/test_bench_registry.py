@@ -97,12 +97,13 @@ def test_twelve_kernels_are_what_they_are_said_to_be():
 
 
 def test_every_suite_reads_and_names_known_data():
-    assert {"quick", "leaderboard", *(f"paper-{x}" for x in ("table2", "table3", "fig2"))} <= set(
-        suites()
-    )
+    families = {"multiview", "omics", "large", "kernels", "missing"}
+    paper = {f"paper-{x}" for x in ("table2", "table3", "fig2")}
+    assert {"quick"} | families | paper <= set(suites())
     for name in suites():
         suite = load_suite(name)
         assert suite.members(None) and suite.title
+        assert name not in families or not suite.tuned  # no setting is chosen with labels
 
 
 def test_a_suite_with_a_mistake_is_refused():

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mkclust.bench import machine, workers
-from mkclust.bench.peers import PEERS
+from mkclust.bench import machine, peers, workers
+from mkclust.bench.peers import PEERS, Peer
 from mkclust.bench.record import FAILED, OUT_OF_MEMORY
 from mkclust.bench.registry import class_numbers, registered, twelve_kernels
 from mkclust.data.views import MultiView
@@ -130,23 +130,33 @@ def test_other_packages_get_dense_views_k_and_the_seed(monkeypatch, name, packag
     np.testing.assert_array_equal(np.asarray(given[2]), views[1].toarray())
 
 
-def test_a_fused_network_is_cut_into_its_blocks(monkeypatch):
-    truth = np.repeat([0, 1], 15)
-    network = 0.01 + (truth[:, None] == truth)
-    fake_package(
-        monkeypatch, "snf", make_affinity=lambda tables, **_: tables, snf=lambda _, K: network
-    )
-    assert accuracy(truth, PEERS["snfpy"].label([np.eye(30)] * 2, 2, 0)) == 1
-
-
-def test_a_complex_embedding_is_labelled_by_its_real_part(monkeypatch):
+def test_factors_of_mofa_are_clustered_by_kmeans(monkeypatch):
     truth = np.repeat([0, 1], 10)
-    H = np.eye(2)[truth].astype(complex)
-    asked = []
-    fake_package(monkeypatch, "mkkm_mr", mkkm_mr=lambda K, M, k, weight: asked.append(M) or (H,))
-    fake_package(monkeypatch, "mkkm_mr.lib", calM=lambda K: K.shape)
-    assert accuracy(truth, PEERS["mkkm-mr-pypi"].label([np.eye(20)] * 3, 2, 0)) == 1
-    assert asked == [(3, 20, 20)]
+    given = []
+
+    class Model:
+        def __getattr__(self, name):
+            return lambda *args, **settings: given.append((name, args, settings))
+
+        @property
+        def model(self):
+            factors = np.eye(2)[truth]
+            return SimpleNamespace(getExpectations=lambda: {"Z": {"E": factors}})
+
+    fake_package(
+        monkeypatch, "mofapy2", "mofapy2.run", "mofapy2.run.entry_point", entry_point=Model
+    )
+    assert accuracy(truth, PEERS["mofa"].label([np.eye(20)] * 3, 2, 5)) == 1
+    calls = {name: (args, settings) for name, args, settings in given}
+    assert [len(group) for group in calls["set_data_matrix"][0][0]] == [1, 1, 1]
+    assert calls["set_train_options"][1]["seed"] == 5
+
+
+def test_peers_that_cannot_be_imported_are_left_to_their_units(monkeypatch):
+    broken = Peer("a test", "email.no_such_part", lambda views, k, seed: [])
+    monkeypatch.setattr(peers, "PEERS", {"broken": broken})
+    assert broken.installed
+    peers.import_peers()
 
 
 def test_the_best_view_is_not_fitted_by_itself():

@@ -22,7 +22,7 @@ from .store import Store
 from .suite import check_order, load_suite, stored_name, suites
 
 app = typer.Typer(
-    help="Run the paper's experiments and a leaderboard; make tables and figures.",
+    help="Run the paper's experiments and the leaderboards; make tables and figures.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -93,6 +93,9 @@ def table(
         str, typer.Option("--format", help="terminal, markdown, csv, latex.")
     ] = "terminal",
     order: Order = SHUFFLED,
+    spread: Annotated[
+        bool, typer.Option("--spread", help="Print the standard deviation beside each mean.")
+    ] = False,
     store: StorePath = STORE,
 ) -> None:
     """Print the results of a suite as a table."""
@@ -103,7 +106,7 @@ def table(
     if not records:
         option = "" if order == SHUFFLED else f" --order {order}"
         raise InputError(f"{store} has no results of {suite}: mkclust bench run {suite}{option}")
-    print(render(records, suite, form))
+    print(render(records, suite, form, spread))
 
 
 @app.command()
@@ -115,11 +118,12 @@ def figure(
     dataset: Annotated[
         str | None, typer.Option(help="By default BBCSport if present, otherwise Mfeat.")
     ] = None,
+    suite: Annotated[str, typer.Option(help="The suite whose ranks are drawn.")] = "multiview",
 ) -> None:
     """Draw a figure, as PNG and SVG."""
     from .figures import draw
 
-    for path in draw(name, store, _folder(data), out, dataset):
+    for path in draw(name, store, _folder(data), out, dataset, suite):
         print(path)
 
 

@@ -87,7 +87,7 @@ def run(
 
 def _shared(planned: Sequence[Planned], cache: Path) -> dict[str, Shared]:
     """Return the shared kernels of the units, by the id of the unit that computes them."""
-    units = [item.unit for item in planned if uses_kernels(item.unit.method)]
+    units = [item.unit for item in planned if item.unit.needs_kernels]
     return {unit.shared().id: Shared.of(cache, unit) for unit in units}
 
 

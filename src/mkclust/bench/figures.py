@@ -40,6 +40,7 @@ def draw(
     data_folder: str | Path | None = None,
     out_folder: str | Path = ".",
     dataset: str | None = None,
+    suite: str = "multiview",
 ) -> list[Path]:
     """Draw a figure and write it as PNG and SVG; return the paths.
 
@@ -47,7 +48,7 @@ def draw(
     ----------
     name : {"figure2", "figure4", "figure5", "ranks"}
         Figures 2 and 5 are computed from the data; Figure 4 and the ranks show results in the
-        store, of the suites ``paper-fig4`` (or ``paper-table2``) and ``leaderboard``.
+        store, of the suites ``paper-fig4`` (or ``paper-table2``) and `suite`.
     store_path : path, optional
         The store that `mkclust bench run` wrote.
     data_folder : path, optional
@@ -56,10 +57,14 @@ def draw(
         Where the pictures are written.
     dataset : str, optional
         By default BBCSport if it is present, otherwise the bundled Mfeat.
+    suite : str
+        The family of data sets whose ranks are drawn.
     """
     name = name.replace("paper-fig", "figure")  # the name of the suite
-    if name not in FIGURES:
-        raise InputError(f"figures are {', '.join(FIGURES)}, not {name!r}")
+    if name not in (*FIGURES, "ranks"):
+        raise InputError(f"figures are {', '.join(FIGURES)}, ranks, not {name!r}")
+    if name == "ranks":
+        return _ranks(suite, store_path, Path(out_folder))
     folder = data_folder or os.environ.get("MKCLUST_DATA")
     known = _dataset(dataset, Path(folder) if folder else None)
     return FIGURES[name](known, store_path, Path(folder) if folder else None, Path(out_folder))
@@ -82,16 +87,15 @@ def _figure5(known: Dataset, _: Any, folder: Path | None, out: Path) -> list[Pat
     return saved(rounds_figure(scores, known.name), out, f"figure5-{known.name}")
 
 
-def _ranks(_: Dataset, store: Any, __: Path | None, out: Path) -> list[Path]:
-    names, scores = leaderboard_scores(Results(_records(store, "leaderboard")))
-    return saved(rank_figure(names, scores), out, "ranks")
+def _ranks(suite: str, store: Any, out: Path) -> list[Path]:
+    names, scores = leaderboard_scores(Results(_records(store, suite)))
+    return saved(rank_figure(names, scores), out, f"ranks-{suite}")
 
 
 FIGURES: dict[str, Callable[[Dataset, Any, Path | None, Path], list[Path]]] = {
     "figure2": _figure2,
     "figure4": _figure4,
     "figure5": _figure5,
-    "ranks": _ranks,
 }
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 import numpy as np
 
-from .ranks import against, average_ranks, critical_difference, friedman, rank_rows
+from .ranks import (
+    against,
+    average_ranks,
+    critical_difference,
+    friedman,
+    rank_rows,
+    with_results,
+)
 from .scores import (
     METRIC_TITLES,
     Results,
@@ -21,23 +28,32 @@ from .scores import (
     title,
 )
 from .sheet import Cell, Line, Sheet, mark_extremes
+from .truth import LOG_RANK
 
-METRICS = ("acc", "nmi", "ari")
+METRICS = ("acc", "nmi", "ari", LOG_RANK)
 NMI_NOTE = "NMI is mutual information divided by the larger entropy."
+LOG_RANK_NOTE = (
+    "log-rank: -log10 of the p-value of the log-rank test that all clusters survive alike; larger "
+    "is better. Data sets without known classes are ranked by it in place of ACC."
+)
 RANK_NOTE = "Ranks are of the printed values; equal values share a rank, a missing one is last."
+TITLES = {metric: f"{METRIC_TITLES[metric]} in percent" for metric in METRICS} | {
+    LOG_RANK: "-log10 p of the log-rank test"
+}
+Entry = tuple[str, bool]  # a method, and whether it is tuned with labels
 
 
 def sheets(results: Results, spread: bool = False) -> list[Sheet]:
-    """Return the standing, and one table per metric."""
-    tables = [scoreboard(results, metric, spread) for metric in METRICS]
-    return [standing(results), *tables]
+    """Return the standing, and one table per metric that was measured."""
+    metrics = [metric for metric in METRICS if results.measured(metric)]
+    return [standing(results), *(scoreboard(results, metric, spread) for metric in metrics)]
 
 
 def scoreboard(results: Results, metric: str, spread: bool = False) -> Sheet:
     """Return data sets by methods in order of average rank, with tuned methods at the end."""
     order = _ordered(results)
     lines = []
-    for dataset in results.datasets:
+    for dataset in results.measured(metric) or results.datasets:
         row = [results.score(dataset, method, metric, tuned) for method, tuned in order]
         free = sum(not tuned for _, tuned in order)
         cells = score_line("", dataset, "", row[:free], spread).cells
@@ -51,79 +67,118 @@ def scoreboard(results: Results, metric: str, spread: bool = False) -> Sheet:
     elif missing:
         notes.append("The table of ACC gives the reasons of missing results.")
     return Sheet(
-        f"{METRIC_TITLES[metric]} in percent", ("data set", ""),
-        tuple(entry_title(entry) for entry in order), tuple(lines), tuple(notes),
+        TITLES[metric], ("data set", ""), tuple(entry_title(entry) for entry in order),
+        tuple(lines), tuple(notes),
     )  # fmt: skip
 
 
 def standing(results: Results) -> Sheet:
-    """Return methods in order of average rank by ACC, with means, times and p-values."""
+    """Return methods in order of average rank by ACC, with means, times and p-values.
+
+    Where a data set has no classes, its rank is by the log-rank test.
+    """
     order = _ordered(results)
     free = [entry for entry in order if not entry[1]]
-    tables = {metric: _matrix(results, order, metric) for metric in METRICS}
-    acc = tables["acc"][:, : len(free)]
-    common = _common(acc)
-    columns = [_rank_column(table[:, : len(free)], len(order)) for table in tables.values()]
-    columns.append(_count_column(_wins(acc), len(order)))
-    for table in tables.values():
-        columns.append(_mean_column(table, common, len(free)))
-    columns.append([Cell(str(n), float(n)) for n in (~np.isnan(tables["acc"])).sum(axis=0)])
-    columns.append([_cpu_cell(results, entry) for entry in order])
-    columns.append(_p_column(acc, len(order)))
-    heads = ("rank ACC", "rank NMI", "rank ARI", "wins", "mean ACC", "mean NMI", "mean ARI",
-             "results", "CPU s", "p")  # fmt: skip
+    first = _primary(results, order)
+    ranked = first[:, : len(free)]
+    metrics = [metric for metric in METRICS if results.measured(metric)] or ["acc"]
+    tables = {metric: _matrix(results, order, metric) for metric in metrics}
+    comparable = LOG_RANK not in tables
+    by_metric = {m: table[:, : len(free)] for m, table in tables.items() if m != LOG_RANK}
+    columns = {"rank": _rank_column(ranked, len(order))}
+    if comparable:
+        columns = {
+            f"rank {METRIC_TITLES[m]}": _rank_column(table, len(order))
+            for m, table in by_metric.items()
+        }
+    columns["wins"] = _count_column(_wins(ranked), len(order))
+    for metric, table in tables.items():
+        columns[f"mean {METRIC_TITLES[metric]}"] = _mean_column(table, len(free))
+    done = (~np.isnan(first)).sum(axis=0)
+    columns["results"] = [Cell(str(n), float(n)) for n in done]
+    columns["CPU s"] = [_cpu_cell(results, entry) for entry in order]
+    if comparable:
+        columns["p"] = _p_column(ranked, len(order))
     lines = tuple(
-        Line("", entry_title(entry), "", tuple(column[i] for column in columns))
+        Line("", entry_title(entry), "", tuple(column[i] for column in columns.values()))
         for i, entry in enumerate(order)
     )
     n = len(results.datasets)
     return Sheet(
-        f"Standing over {n} data set{'s' * (n != 1)}", ("method", ""), heads, lines,
-        _standing_notes(acc, common, any(tuned for _, tuned in order)),
+        f"Standing over {n} data set{'s' * (n != 1)}", ("method", ""), tuple(columns), lines,
+        _standing_notes(ranked, comparable, any(tuned for _, tuned in order)),
     )  # fmt: skip
 
 
-def _standing_notes(acc: np.ndarray, common: np.ndarray, with_labels: bool) -> tuple[str, ...]:
-    n, m = acc.shape
+def _standing_notes(scores: np.ndarray, comparable: bool, with_labels: bool) -> tuple[str, ...]:
+    common, scores = _common(scores), scores[:, with_results(scores)]
+    n, m = scores.shape
     notes = [
-        f"rank: average over data sets. {RANK_NOTE} wins: data sets where no ACC is "
-        f"higher. mean: in percent, over the data sets on which every method with any result has "
-        f"one ({int(common.sum())} of {n}). results: data sets finished. CPU s: median of one run, "
-        "without the shared kernels.",
+        f"rank: average over data sets. {RANK_NOTE} wins: data sets where no score is higher. "
+        "mean: over the data sets on which every method with any result has one "
+        f"({int(common.sum())} of {n}), ACC, NMI and ARI in percent. results: data sets "
+        "finished. CPU s: median of one run, without the shared kernels.",
     ]
+    if not comparable:
+        notes.append(LOG_RANK_NOTE)
     if with_labels:
         notes.append("†: tuned with the labels, and therefore neither ranked nor marked.")
     if n >= 2 and m >= 3:
         notes.append(
-            f"Friedman's test of equal ranks by ACC: p = {friedman(acc):.2g}. Average ranks differ "
-            f"at 5 % if they are more than {critical_difference(m, n):.2f} apart (Nemenyi). p: the "
-            "first method against each other one, Wilcoxon's signed-rank test over the data sets "
-            "that both finished, corrected by Holm."
+            f"Friedman's test of equal ranks of the {m} methods with results: p = "
+            f"{friedman(scores):.2g}. Average ranks differ "
+            f"at 5 % if they are more than {critical_difference(m, n):.2f} apart (Nemenyi)."
         )
+        if comparable:
+            notes[-1] += (
+                " p: the first method against each other one, Wilcoxon's signed-rank test over "
+                "the data sets that both finished, corrected by Holm."
+            )
     return tuple(notes)
 
 
-def leaderboard_scores(results: Results, metric: str = "acc") -> tuple[list[str], np.ndarray]:
-    """Return names and scores (data sets, methods) of the untuned methods, best rank first."""
+def leaderboard_scores(results: Results) -> tuple[list[str], np.ndarray]:
+    """Return names and scores (data sets, methods) of the untuned methods, best rank first.
+
+    Methods without any result are left out.
+    """
     free = [entry for entry in _ordered(results) if not entry[1]]
-    return [title(method) for method, _ in free], _matrix(results, free, metric)
+    scores = _primary(results, free)
+    kept = with_results(scores)
+    names = [title(method) for (method, _), known in zip(free, kept, strict=True) if known]
+    return names, scores[:, kept]
 
 
-def _ordered(results: Results) -> list[tuple[str, bool]]:
-    """Order methods by average rank of ACC, followed by the tuned ones."""
+def _ordered(results: Results) -> list[Entry]:
+    """Order methods by average rank, followed by the tuned ones."""
     entries = results.entries()
     free = [entry for entry in entries if not entry[1]]
     if not free:
         return entries
-    ranks = average_ranks(_matrix(results, free, "acc"))
+    ranks = average_ranks(_primary(results, free))
     return [free[j] for j in np.argsort(ranks, kind="stable")] + entries[len(free) :]
 
 
-def _matrix(results: Results, entries: Sequence[tuple[str, bool]], metric: str) -> np.ndarray:
+def _primary(results: Results, entries: Sequence[Entry]) -> np.ndarray:
+    """Return the scores that methods are ranked by: ACC, or log-rank where it was measured."""
+    return _scores(results, entries, dict.fromkeys(results.datasets, "acc") | dict.fromkeys(
+        results.measured(LOG_RANK), LOG_RANK
+    ))  # fmt: skip
+
+
+def _matrix(results: Results, entries: Sequence[Entry], metric: str) -> np.ndarray:
+    """Return one metric on the data sets that have it."""
+    return _scores(
+        results, entries, dict.fromkeys(results.measured(metric) or results.datasets, metric)
+    )
+
+
+def _scores(results: Results, entries: Sequence[Entry], metrics: Mapping[str, str]) -> np.ndarray:
+    """Return (data sets, methods) scores as printed, by the metric of each data set."""
     return np.array(
         [
             as_printed([results.score(dataset, method, metric, tuned) for method, tuned in entries])
-            for dataset in results.datasets
+            for dataset, metric in metrics.items()
         ]
     )
 
@@ -152,9 +207,9 @@ def _count_column(counts: Sequence[int], length: int) -> list[Cell]:
     return cells + [Cell("")] * (length - len(cells))
 
 
-def _mean_column(scores: np.ndarray, common: np.ndarray, free: int) -> list[Cell]:
+def _mean_column(scores: np.ndarray, free: int) -> list[Cell]:
     cells = []
-    for column in scores[common].T:
+    for column in scores[_common(scores[:, :free])].T:
         known = len(column) > 0 and not np.isnan(column).any()
         mean = float(column.mean()) if known else None
         cells.append(Cell("-") if mean is None else Cell(f"{mean:.2f}", mean))

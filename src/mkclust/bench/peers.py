@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,15 +12,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import StandardScaler
 
 from ..base import KernelClusterer
 from ..exceptions import InputError
-from ..linalg.kmeans import kmeans_labels
 from ..methods import METHODS
 
 Views = Sequence[np.ndarray]
 Labeller = Callable[[Views, int, int], Any]
+NEIGHBORS = 15  # of the graph that Leiden partitions
+RESOLUTIONS, BISECTIONS = (1e-3, 1e3), 30
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,20 @@ class Peer:
     @property
     def installed(self) -> bool:
         """Whether the package it needs can be imported."""
-        return not self.package or find_spec(self.package) is not None
+        return not self.package or find_spec(self.package.partition(".")[0]) is not None
 
 
-def concatenated(views: Views) -> np.ndarray:
-    """Concatenate all columns, each scaled to mean 0 and variance 1 (a constant one to 0)."""
-    return np.hstack([StandardScaler().fit_transform(dense(view)) for view in views])
+def concatenated(views: Views) -> Any:
+    """Concatenate all columns, each scaled to variance 1; the result is sparse if all views are.
+
+    Dense columns are centered and their NaN become 0, the mean. Sparse ones are not centered, which
+    changes no distance between rows.
+    """
+    if all(sp.issparse(view) for view in views):
+        scaler = StandardScaler(with_mean=False)
+        return sp.hstack([scaler.fit_transform(view.astype(np.float64)) for view in views], "csr")
+    tables = (StandardScaler().fit_transform(dense(view)) for view in views)
+    return np.nan_to_num(np.hstack(list(tables)), copy=False)
 
 
 def dense(view: Any) -> np.ndarray:
@@ -89,21 +100,47 @@ def _imml(kind: str) -> Labeller:
     return label
 
 
-def _snf(views: Views, k: int, seed: int) -> Any:
-    """Similarity network fusion as in the manual of snfpy, then spectral clustering."""
-    snf = import_module("snf")
-    tables = [dense(view) for view in views]
-    affinities = snf.make_affinity(tables, metric="euclidean", K=20, mu=0.5)
-    fused = snf.snf(affinities, K=20)
-    return SpectralClustering(k, affinity="precomputed", random_state=seed).fit_predict(fused)
+def _leiden(views: Views, k: int, seed: int) -> Any:
+    """Leiden on the kNN graph of the concatenation, with the resolution that gives k clusters.
+
+    The graph has 15 neighbors, as in scanpy. The resolution is searched by bisection; where none
+    gives k clusters, the number nearest to k is taken.
+    """
+    leidenalg, graph = import_module("leidenalg"), neighbor_graph(views)
+    kind = leidenalg.RBConfigurationVertexPartition
+    low, high = RESOLUTIONS
+    best: Any = None
+    for _ in range(BISECTIONS):
+        middle = (low * high) ** 0.5
+        found = leidenalg.find_partition(graph, kind, resolution_parameter=middle, seed=seed)
+        if best is None or abs(len(found) - k) < abs(len(best) - k):
+            best = found
+        if len(found) == k:
+            break
+        low, high = (middle, high) if len(found) < k else (low, middle)
+    return best.membership
 
 
-def _mkkm_mr(kernels: Views, k: int, seed: int) -> Any:
-    """MKKM-MR of the package mkkm-mr, which has no default lambda: lambda is 1."""
-    module = import_module("mkkm_mr")
-    K = np.stack(kernels)
-    H = module.mkkm_mr(K, import_module("mkkm_mr.lib").calM(K), k, 1.0)[0]
-    return kmeans_labels(np.ascontiguousarray(H.real), k, 10, seed)
+def neighbor_graph(views: Views) -> Any:
+    """Return the symmetric kNN graph of the concatenated columns as an igraph.Graph."""
+    X = concatenated(views)
+    directed = kneighbors_graph(X, min(NEIGHBORS, X.shape[0] - 1))
+    links = sp.triu(directed.maximum(directed.T)).tocoo()
+    edges = np.column_stack([links.row, links.col])
+    return import_module("igraph").Graph(n=X.shape[0], edges=edges)
+
+
+def _mofa(views: Views, k: int, seed: int) -> Any:
+    """MOFA with its default of 10 factors, then k-means on the factors."""
+    model = import_module("mofapy2.run.entry_point").entry_point()
+    model.set_data_options()
+    model.set_data_matrix([[dense(view)] for view in views])
+    model.set_model_options()
+    model.set_train_options(seed=seed, quiet=True)
+    model.build()
+    model.run()
+    factors = model.model.getExpectations()["Z"]["E"]
+    return KMeans(k, n_init=10, random_state=seed).fit_predict(factors)
 
 
 def _best_view(kernels: Views, k: int, seed: int) -> Any:
@@ -114,22 +151,31 @@ PEERS: dict[str, Peer] = {
     "concat-kmeans": Peer("concatenation, k-means", "", concat_kmeans),
     "concat-spectral": Peer("concatenation, spectral", "", concat_spectral),
     "best-view": Peer("best single view", "", _best_view, needs_labels=True, kernels=True),
-    "mvlearn-kmeans": Peer("mvlearn k-means", "mvlearn", _mvlearn("MultiviewKMeans")),
+    "mvlearn-kmeans": Peer("mvlearn k-means", "mvlearn.cluster", _mvlearn("MultiviewKMeans")),
     "mvlearn-coreg": Peer(
-        "mvlearn co-regularized", "mvlearn", _mvlearn("MultiviewCoRegSpectralClustering")
+        "mvlearn co-regularized", "mvlearn.cluster", _mvlearn("MultiviewCoRegSpectralClustering")
     ),
     "mvlearn-spectral": Peer(
-        "mvlearn co-trained spectral", "mvlearn", _mvlearn("MultiviewSpectralClustering")
+        "mvlearn co-trained spectral", "mvlearn.cluster", _mvlearn("MultiviewSpectralClustering")
     ),
-    "polyview-kmeans": Peer("polyview k-means", "polyview", _polyview("MultiViewKMeans")),
     "polyview-coreg": Peer(
         "polyview co-regularized", "polyview", _polyview("MultiViewCoRegSpectralClustering")
     ),
-    "imml-nemo": Peer("imml NEMO", "imml", _imml("NEMO")),
-    "imml-lfimvc": Peer("imml LF-IMVC", "imml", _imml("LFIMVC")),
-    "snfpy": Peer("snfpy", "snf", _snf),
-    "mkkm-mr-pypi": Peer("mkkm-mr (package)", "mkkm_mr", _mkkm_mr, kernels=True),
+    "imml-nemo": Peer("imml NEMO", "imml.cluster", _imml("NEMO")),
+    "imml-lfimvc": Peer("imml LF-IMVC", "imml.cluster", _imml("LFIMVC")),
+    "leiden": Peer("Leiden on the concatenation", "leidenalg", _leiden),
+    "mofa": Peer("MOFA factors, k-means", "mofapy2.run.entry_point", _mofa),
 }
+
+
+def import_peers() -> None:
+    """Import the packages of all installed peers, so that no unit is charged for it.
+
+    A package that cannot be imported fails again in its units, which record the reason.
+    """
+    for package in {peer.package for peer in PEERS.values() if peer.package and peer.installed}:
+        with suppress(ImportError):
+            import_module(package)
 
 
 def peer(name: str) -> Peer:

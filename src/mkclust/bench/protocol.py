@@ -1,39 +1,35 @@
-"""One unit: fit the method, label by the protocol, score against the classes, measure the cost."""
+"""One unit: fit the method, label by the protocol, score against the truth, measure the cost."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..base import KernelClusterer, MultiViewClusterer
+from ..baselines.base import FitsCompleteRows
 from ..data.views import MultiView
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import remembered_by
 from ..methods import METHODS, estimator_for
-from ..metrics import accuracy, ari, nmi, purity
-from .peers import peer, uses_kernels
+from .gaps import with_gaps
+from .peers import dense, peer
 from .record import DONE
-from .registry import class_numbers, dataset, row_order
+from .registry import Dataset, dataset, row_order, twelve_kernels
 from .shared import MappedKernels, Shared, SharedSpectra
 from .store import Outcome
+from .truth import Classes, Truth
 from .units import KERNELS, Unit
 
-OWN_LABELS = ("oplf", "swmc", "cagl")  # methods that do not label by k-means on an embedding
-REPEATING = 0.7  # share of the time limit that repeated fits of a peer may use
-SCORES: dict[tuple[str, str], Callable[[Any, Any], float]] = {
-    ("acc", ""): accuracy,
-    ("nmi", "max"): nmi,
-    ("nmi", "arithmetic"): partial(nmi, normalizer="arithmetic"),
-    ("purity", ""): purity,
-    ("ari", ""): ari,
-}
+REFITTED = ("graph-fusion", "oplf")  # labels of their own, which depend on the seed
+SEEDLESS = ("swmc", "cagl")  # labels of their own, which do not
+REPEATING = 0.7  # share of the time limit that repeated fits may use
 
 
 @dataclass(frozen=True)
@@ -69,16 +65,28 @@ def compute(unit: Unit, place: Place) -> Outcome:
         warnings.simplefilter("ignore")
         if unit.method == KERNELS:
             return build_kernels(unit, place)
-        if uses_kernels(unit.method):
+        entry = dataset(unit.dataset, place.data)
+        if unit.needs_kernels:
             shared = place.shared(unit)
-            classes, shared_cpu = shared.classes(), shared.cpu()
-            data: Any = shared.kernels()
-        else:
-            views = dataset(unit.dataset, place.data).load(place.data)
-            classes, shared_cpu = class_numbers(views), 0.0
-            data = views[row_order(classes, unit.order, unit.seed)]
-        fit = fitted(unit, data, int(classes.max()) + 1, place.seconds)
-        return scored(unit, fit, classes, shared_cpu)
+            truth: Truth = Classes(shared.classes())
+            fit = fitted(unit, shared.kernels(), entry.k, place.seconds)
+            return scored(unit, fit, truth, shared.cpu())
+        views = entry.load(place.data)
+        truth = entry.known(views, place.data)
+        data = given_views(unit, entry, views)[row_order(truth.values, unit.order, unit.seed)]
+        return scored(unit, fitted(unit, data, entry.k, place.seconds), truth)
+
+
+def given_views(unit: Unit, entry: Dataset, views: MultiView) -> MultiView:
+    """Return the views as a method gets them: with gaps, or as twelve kernels of a single view.
+
+    Peers that need columns get the single view itself.
+    """
+    if entry.gaps is not None:
+        return with_gaps(views, *entry.gaps, unit.seed)
+    if entry.kernel == "twelve" and unit.method in METHODS:
+        return twelve_kernels(views)
+    return views
 
 
 def build_kernels(unit: Unit, place: Place) -> Outcome:
@@ -94,66 +102,65 @@ def fitted(unit: Unit, data: MultiView | MappedKernels, k: int, seconds: float) 
     """Fit a method to views, or to the shared kernels if it works on kernels."""
     settings = dict(unit.parameters)
     if unit.method == "best-view":
-        assert isinstance(data, MappedKernels)
-        model = estimator_for("akkm", k, random_state=unit.seed)
-        return model_fit(model, data.only(settings["view"]), unit)
-    if unit.method not in METHODS:
-        given = data.views if isinstance(data, MultiView) else list(data)
-        return peer_fit(unit, given, k, seconds)
-    if isinstance(data, MultiView) and data.kernels:
-        settings["precomputed"] = True
-    model = estimator_for(unit.method, k, random_state=unit.seed, **settings)
-    return model_fit(model, data, unit)
-
-
-def model_fit(model: MultiViewClusterer, data: MultiView | MappedKernels, unit: Unit) -> Fit:
-    """Fit once; the repetitions are runs of k-means on the embedding, if there is one."""
-    cpu, wall = time.process_time(), time.perf_counter()
-    used = spent = 0.0
-    if isinstance(data, MappedKernels):
-        assert isinstance(model, KernelClusterer)
-        spectra = SharedSpectra(data)
-        with remembered_by(spectra):
-            model.fit_kernels(data)
-        used, spent = spectra.used, spectra.spent
+        data, method = _only(data, settings.pop("view")), "akkm"
+    elif unit.method in METHODS:
+        method = unit.method
     else:
-        model.fit(data)
-    cpu, wall = time.process_time() - cpu - spent, time.perf_counter() - wall
-    if unit.method in OWN_LABELS:
-        return Fit([model.labels_], cpu, wall, used)
-    how, k = unit.protocol, int(model.n_clusters)
+        label, views = peer(unit.method).label, _as_arrays(data)
+        return repeated(lambda seed: label(views, k, seed), unit, seconds)
+    settings |= _settings_for(data, method)
+    spectra = SharedSpectra(data) if isinstance(data, MappedKernels) else None
+
+    def model(seed: int) -> MultiViewClusterer:
+        return _fit(estimator_for(method, k, random_state=seed, **settings), data, spectra)
+
+    if method in REFITTED or getattr(data, "present", None) is not None:
+        found = repeated(lambda seed: model(seed).labels_, unit, seconds)
+    else:
+        found = fitted_once(model, unit, k)
+    if spectra is None:
+        return found
+    n_fits = len(found.labels) if method in REFITTED else 1
+    return Fit(found.labels, found.cpu - spectra.spent / n_fits, found.wall, spectra.used / n_fits)
+
+
+def fitted_once(model: Callable[[int], MultiViewClusterer], unit: Unit, k: int) -> Fit:
+    """Fit once; the repetitions are runs of k-means on the embedding, if it has a part."""
+    with _clock() as spent:
+        found = model(unit.seed)
+    if unit.method in SEEDLESS:
+        return Fit([found.labels_], *spent)
+    how = unit.protocol
     labels = [
-        kmeans_labels(model.embedding_, k, how.restarts, unit.seed + run, how.start)
+        kmeans_labels(found.embedding_, k, how.restarts, unit.seed + run, how.start)
         for run in range(how.runs)
     ]
-    return Fit(labels, cpu, wall, used)
+    return Fit(labels, *spent)
 
 
-def peer_fit(unit: Unit, views: Any, k: int, seconds: float) -> Fit:
+def repeated(label: Callable[[int], Any], unit: Unit, seconds: float) -> Fit:
     """Fit once per repetition, each with its own seed; the time is that of one fit.
 
     A repetition that would probably exceed the time limit is not started.
     """
-    label = peer(unit.method).label
-    cpu, wall = time.process_time(), time.perf_counter()
     labels: list[np.ndarray] = []
-    spent = 0.0
+    cpu = wall = 0.0
     while len(labels) < unit.protocol.runs:
-        labels.append(np.asarray(label(views, k, unit.seed + len(labels))))
-        spent = time.process_time() - cpu
-        if spent * (len(labels) + 1) / len(labels) > REPEATING * seconds:
+        with _clock() as spent:
+            labels.append(np.asarray(label(unit.seed + len(labels))))
+        cpu, wall = cpu + spent[0], wall + spent[1]
+        if cpu * (len(labels) + 1) / len(labels) > REPEATING * seconds:
             break
-    passed = time.perf_counter() - wall
-    return Fit(labels, spent / len(labels), passed / len(labels))
+    return Fit(labels, cpu / len(labels), wall / len(labels))
 
 
-def scored(unit: Unit, fit: Fit, classes: np.ndarray, shared_cpu: float = 0.0) -> Outcome:
+def scored(unit: Unit, fit: Fit, truth: Truth, shared_cpu: float = 0.0) -> Outcome:
     """Return mean and standard deviation of every metric over the repetitions."""
-    rows = row_order(classes, unit.order, unit.seed)
-    found = [in_original_order(labels, rows) for labels in fit.labels]
+    rows = row_order(truth.values, unit.order, unit.seed)
+    found = [truth.scores(in_original_order(labels, rows)) for labels in fit.labels]
     table = []
-    for (metric, normalizer), score in SCORES.items():
-        values = [score(classes, labels) for labels in found]
+    for metric, normalizer in found[0]:
+        values = [scores[metric, normalizer] for scores in found]
         table.append((metric, normalizer, float(np.mean(values)), float(np.std(values))))
     return Outcome(
         DONE, metrics=table, runs=len(found), cpu=fit.cpu, wall=fit.wall,
@@ -170,3 +177,50 @@ def in_original_order(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
     found = np.empty_like(labels)
     found[rows] = labels
     return found
+
+
+@contextmanager
+def _clock() -> Iterator[list[float]]:
+    """Yield a list that holds CPU and wall seconds of the block afterwards."""
+    spent: list[float] = []
+    cpu, wall = time.process_time(), time.perf_counter()
+    yield spent
+    spent += [time.process_time() - cpu, time.perf_counter() - wall]
+
+
+def _fit(
+    model: MultiViewClusterer, data: MultiView | MappedKernels, spectra: SharedSpectra | None
+) -> MultiViewClusterer:
+    if spectra is None:
+        return model.fit(data)
+    assert isinstance(model, KernelClusterer) and isinstance(data, MappedKernels)
+    with remembered_by(spectra):
+        return model.fit_kernels(data)
+
+
+def _only(data: MultiView | MappedKernels, position: int) -> MultiView | MappedKernels:
+    if isinstance(data, MappedKernels):
+        return data.only(position)
+    return data.select([data.names[position]])
+
+
+def _settings_for(data: MultiView | MappedKernels, method: str) -> dict[str, Any]:
+    """Return what a user has to set for these views: kernels, missing samples, NaN cells."""
+    if isinstance(data, MappedKernels):
+        return {}
+    found: dict[str, Any] = {"precomputed": True} if data.kernels else {}
+    if data.present is not None and issubclass(METHODS[method], FitsCompleteRows):
+        found["missing_rows"] = "complete"
+    if any(data.gaps):
+        found["missing"] = "median"
+    return found
+
+
+def _as_arrays(data: MultiView | MappedKernels) -> list[Any]:
+    """Return the views for a peer; the rows of samples that a view lacks are NaN."""
+    if isinstance(data, MappedKernels):
+        return list(data)
+    if data.present is None:
+        return list(data.views)
+    pairs = zip(data.views, data.present.T, strict=True)
+    return [np.where(held[:, None], dense(view), np.nan) for view, held in pairs]

@@ -102,13 +102,18 @@ def against(scores: Any, first: int) -> np.ndarray:
     """Test one method against each other by Wilcoxon's signed-rank test; return Holm's p-values.
 
     A pair is compared over the data sets where both have a result. The p-value is 1 where there
-    is no difference, and NaN for the method itself.
+    is no difference, and NaN for the method itself and for one without any result.
     """
     table = np.asarray(scores, dtype=float)
-    others = [j for j in range(table.shape[1]) if j != first]
+    others = [j for j in np.flatnonzero(with_results(table)) if j != first]
     p = np.full(table.shape[1], np.nan)
     p[others] = holm([_signed_rank(table[:, first] - table[:, j]) for j in others])
     return p
+
+
+def with_results(scores: np.ndarray) -> np.ndarray:
+    """Return which methods have any result, (methods,)."""
+    return np.asarray(~np.isnan(scores).all(axis=0))
 
 
 def _signed_rank(differences: np.ndarray) -> float:

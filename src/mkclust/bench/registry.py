@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..data.datasets import load_mfeat, make_views
+from ..data.datasets.public import public_sets
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io import read
 from ..kernels.bank import KernelRecipe
 from ..linalg.scaling import squared_distances
+from .gaps import parsed
+from .truth import Classes, Truth, truth_in
 
 READABLE = (".mat", ".npz")
-GROUPS = ("paper", "views", "single", "bundled", "file")
+GROUPS = ("paper", "views", "kernels", "single", "omics", "large", "bundled", "file")
+TRUTHS = ("subtypes", "survival")  # a folder NAME of tables has its truth in NAME-subtypes, ...
+SURVIVAL_K = 3  # clusters of an unregistered cohort without classes
 SHUFFLED, SORTED = ORDERS = ("shuffled", "sorted")
 WIDTHS = (0.01, 0.05, 0.1, 1.0, 10.0, 50.0, 100.0)
 POLYNOMIALS = ((0.0, 2), (0.0, 4), (1.0, 2), (1.0, 4))
@@ -32,8 +35,11 @@ class Dataset:
     """One data set: n samples, k classes, the columns of every view, and the kernel of a view.
 
     `kernel` is a kernel's name, ``"twelve"`` for twelve kernels of a single view, or empty where
-    the file holds kernels. `group` is ``paper`` (the six of the paper), ``views``, ``single``
-    (one view), ``bundled`` or ``file`` (found in the folder, not registered).
+    the file holds kernels. `group` is ``paper`` (the six of the paper), ``views``, ``kernels``
+    (the file holds kernels), ``single`` (one view), ``omics`` (a folder of tables), ``large``,
+    ``bundled`` or ``file`` (found in the folder, not registered). `truth` is the table of classes
+    or survival times where the views have none, and `k` is then the number of clusters. `gaps` are
+    kind and share of removed values.
     """
 
     name: str
@@ -47,10 +53,23 @@ class Dataset:
     license: str
     sha256: str
     note: str = ""
+    truth: str = ""
+    gaps: tuple[str, float] | None = None
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether views may lack samples or cells, so that no kernels are shared by methods."""
+        return bool(self.truth or self.gaps)
 
     @property
     def n_kernels(self) -> int:
         return 12 if self.kernel == "twelve" else len(self.views)
+
+    @property
+    def base(self) -> str:
+        """The name of the data set without gaps."""
+        found = parsed(self.name)
+        return self.name if found is None else found[0]
 
     def find(self, folder: Path | None) -> Path | None:
         """Return the data set's file in the folder; upper and lower case are not distinguished."""
@@ -61,7 +80,7 @@ class Dataset:
 
     def present(self, folder: Path | None) -> bool:
         """Return whether the data set is bundled or its file is in the folder."""
-        return self.group == "bundled" or self.name == "Mfeat" or self.find(folder) is not None
+        return self.group == "bundled" or self.base == "Mfeat" or self.find(folder) is not None
 
     def where(self) -> str:
         """Return an instruction that names the file and its source."""
@@ -73,18 +92,27 @@ class Dataset:
         return checksum(path) if path is not None else f"mkclust:{self.name}"
 
     def load(self, folder: Path | None) -> MultiView:
-        """Read the views, with the classes as labels; n and k must be the registered ones."""
+        """Read the complete views; n and k must be the registered ones."""
         path = self.find(folder)
         if path is None and not self.present(folder):
             raise InputError(f"{self.name} is absent: {self.where()}")
-        views = read(path) if path is not None else _bundled(self.name)
-        found = (len(views), int(class_numbers(views).max()) + 1)
-        if found != (self.n, self.k):
+        if path is None:
+            return _bundled(self.base)
+        views = read(path, labels=False) if self.truth else read(path)
+        classes = self.k if self.truth else int(class_numbers(views).max()) + 1
+        if (len(views), classes) != (self.n, self.k):
             raise InputError(
                 f"{self.name} should have {self.n} samples in {self.k} classes, "
-                f"{path or 'the bundled set'} has {found[0]} in {found[1]}"
+                f"{path} has {len(views)} in {classes}"
             )
         return views
+
+    def known(self, views: MultiView, folder: Path | None) -> Truth:
+        """Return what labels of the views are scored against."""
+        if not self.truth:
+            return Classes(class_numbers(views))
+        assert folder is not None
+        return truth_in(folder / self.truth, views.index)
 
     def kernels(self, views: MultiView) -> tuple[MultiView, KernelRecipe]:
         """Return the views that kernels are made of, and the recipe: centered and normalized."""
@@ -97,22 +125,41 @@ class Dataset:
 
 @cache
 def registered() -> Mapping[str, Dataset]:
-    """Return all registered data sets by name, in the order of datasets.toml."""
-    text = files(__package__).joinpath("datasets.toml").read_text("utf-8")
-    known = {name: _entry(name, entry) for name, entry in tomllib.loads(text).items()}
+    """Return all registered data sets by name: the public ones, then those of the package."""
+    known = {name: _entry(name, entry) for name, entry in public_sets().items()}
     return known | {dataset.name: dataset for dataset in _bundled_sets()}
 
 
 def dataset(name: str, folder: Path | None = None) -> Dataset:
-    """Return a registered data set, or an unregistered file of the folder, by name."""
+    """Return a registered data set, or an unregistered file or cohort of the folder, by name.
+
+    A name such as ``"MSRC-v1 rows 30 %"`` or ``"MSRC-v1 cells 5 %"`` is the set with gaps.
+    """
     known = registered()
     if name in known:
         return known[name]
+    if found := parsed(name):
+        return replace(dataset(found[0], folder), name=name, gaps=found[1])
+    if folder is not None and name in cohort_names(folder):
+        return _cohort(folder, name)
     path = folder / name if folder is not None else None
     if path is not None and path.is_file() and path.suffix.lower() in READABLE:
         return _unregistered(path)
     listed = ", ".join(known)
     raise InputError(f"unknown data set {name!r}: known are {listed}, or a file in --data by name")
+
+
+def cohort_names(folder: Path | None) -> list[str]:
+    """List the unregistered subfolders of tables that have classes or survival times beside them.
+
+    The classes of ``NAME`` are in ``NAME-subtypes``, the survival times in ``NAME-survival``.
+    """
+    if folder is None or not folder.is_dir():
+        return []
+    known = {name for entry in registered().values() for name in entry.files}
+    beside = {path.name for path in folder.iterdir() if path.is_dir()}
+    found = {name for name in beside for what in TRUTHS if f"{name}-{what}" in beside}
+    return sorted(found - known)
 
 
 def unregistered(folder: Path | None) -> list[str]:
@@ -179,7 +226,10 @@ def _cosines(X: np.ndarray) -> np.ndarray:
 
 
 def checksum(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+    """Return the SHA-256 of a file; that of a folder is of the checksums of its files."""
+    if path.is_dir():
+        lines = [f"{checksum(file)}  {file.name}\n" for file in sorted(path.iterdir())]
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -198,6 +248,18 @@ def _unregistered(path: Path) -> Dataset:
     )  # fmt: skip
 
 
+def _cohort(folder: Path, name: str) -> Dataset:
+    """Describe an unregistered folder of tables; the classes are used where both are known."""
+    truth = next(f"{name}-{what}" for what in TRUTHS if (folder / f"{name}-{what}").is_dir())
+    views = read(folder / name, labels=False)
+    known = truth_in(folder / truth, views.index)
+    k = int(known.values.max()) + 1 if isinstance(known, Classes) else SURVIVAL_K
+    return Dataset(
+        name, (name,), len(views), k, views.widths, "omics", "gaussian", str(folder / name),
+        "not stated", "", truth=truth,
+    )  # fmt: skip
+
+
 def _bundled_sets() -> list[Dataset]:
     digits = Dataset(
         "Mfeat-200", (), 200, 10, (76, 216, 64, 240, 47, 6), "bundled", "gaussian",
@@ -208,11 +270,13 @@ def _bundled_sets() -> list[Dataset]:
         "make_views: three views and one of noise", "BSD-3-Clause", "",
     )  # fmt: skip
     larger = replace(digits, name="Mfeat-500", n=500, source="every fourth row of the same")
-    return [digits, larger, planted]
+    many = replace(planted, name="planted-30000", n=30_000, k=10)
+    return [digits, larger, planted, many]
 
 
 def _bundled(name: str) -> MultiView:
-    if name == "planted":
-        return make_views(150, 3, 3, noise=2.0, n_noise_views=1, random_state=0)
+    if name.startswith("planted"):
+        n, k = (150, 3) if name == "planted" else (30_000, 10)
+        return make_views(n, k, 3, noise=2.0, n_noise_views=1, random_state=0)
     step = {"Mfeat": 1, "Mfeat-500": 4, "Mfeat-200": 10}[name]
     return load_mfeat()[::step]

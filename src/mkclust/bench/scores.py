@@ -15,20 +15,31 @@ from .published import plain
 from .ranks import average_ranks
 from .record import DONE, Record
 from .sheet import Cell, Line, mark_extremes
+from .truth import LOG_RANK
 
 METRICS = ("acc", "nmi", "purity", "ari")
-METRIC_TITLES = {"acc": "ACC", "nmi": "NMI", "purity": "purity", "ari": "ARI"}
+METRIC_TITLES = {
+    "acc": "ACC", "nmi": "NMI", "purity": "purity", "ari": "ARI", LOG_RANK: "log-rank"
+}  # fmt: skip
 NOT_RUN = "not run"
 LONGEST = 160  # characters of a reason
 
 
 @dataclass(frozen=True)
 class Score:
-    """Mean and spread of a metric; `reason` says why there is none, or which settings failed."""
+    """Mean and spread of a metric; `reason` says why there is none, or which settings failed.
+
+    Fractions are printed as percent, that is, times `scale`.
+    """
 
     mean: float | None
     std: float | None = None
     reason: str = ""
+    scale: float = 100.0
+
+    def printed(self, value: float) -> str:
+        """Return a value of this metric as in tables."""
+        return f"{self.scale * value:.2f}"
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,13 @@ class Results:
     def points(self, dataset: str, method: str, tuned: bool) -> list[Point]:
         """Return the settings of a method on a data set that were run."""
         return self._points.get((dataset, method, tuned), [])
+
+    def measured(self, metric: str) -> list[str]:
+        """Return the data sets on which any method has this metric."""
+        having = {
+            key[0] for key, points in self._points.items() for p in points if metric in p.metrics
+        }
+        return [dataset for dataset in self.datasets if dataset in having]
 
     def default(self, dataset: str, method: str, metric: str) -> Score:
         """Return the score of the default setting."""
@@ -144,7 +162,7 @@ def score_line(section: str, name: str, kind: str, scores: Sequence[Score], spre
 
 def _marked(cells: tuple[Cell, ...], scores: Sequence[Score]) -> tuple[Cell, ...]:
     """Mark by the mean alone, without the spread that may be printed beside it."""
-    bare = [Cell("" if s.mean is None else _percent(s.mean), s.mean) for s in scores]
+    bare = [Cell("" if s.mean is None else s.printed(s.mean), s.mean) for s in scores]
     marks = [cell.mark for cell in mark_extremes(bare)]
     return tuple(
         Cell(cell.text, cell.value, cell.std, mark, cell.note)
@@ -153,11 +171,11 @@ def _marked(cells: tuple[Cell, ...], scores: Sequence[Score]) -> tuple[Cell, ...
 
 
 def score_cell(score: Score, spread: bool) -> Cell:
-    """Return a score in percent, or why there is none."""
+    """Return a score as printed, or why there is none."""
     if score.mean is None:
         return absent(score.reason)
-    beside = f"±{_percent(score.std)}" if spread and score.std is not None else ""
-    return Cell(_percent(score.mean) + beside, score.mean, score.std, note=score.reason)
+    beside = f"±{score.printed(score.std)}" if spread and score.std is not None else ""
+    return Cell(score.printed(score.mean) + beside, score.mean, score.std, note=score.reason)
 
 
 def absent(reason: str) -> Cell:
@@ -184,7 +202,7 @@ def rank_line(section: str, kind: str, scores: np.ndarray) -> Line:
 
 def as_printed(scores: Sequence[Score]) -> list[float]:
     """Return scores as rounded in tables; NaN where there is none."""
-    return [np.nan if score.mean is None else float(_percent(score.mean)) for score in scores]
+    return [np.nan if s.mean is None else float(s.printed(s.mean)) for s in scores]
 
 
 def reasons(results: Results) -> list[str]:
@@ -216,10 +234,6 @@ def entry_title(entry: tuple[str, bool]) -> str:
     return title(entry[0]) + ("†" if entry[1] else "")
 
 
-def _percent(value: float) -> str:
-    return f"{100 * value:.2f}"
-
-
 def _joined(units: Sequence[Record]) -> Point:
     """Average the seeds of one setting; the spread is that within and between seeds."""
     done = [unit for unit in units if unit.status == DONE]
@@ -245,4 +259,4 @@ def _best(points: Sequence[Point], metric: str) -> Score:
         return Score(None, reason=points[0].reason or NOT_RUN if points else NOT_RUN)
     lost = [point for point in points if not point.ok]
     left_out = f"{len(lost)} of {len(points)} settings: {lost[0].reason}" if lost else ""
-    return Score(*max(known), reason=left_out)
+    return Score(*max(known), reason=left_out, scale=1.0 if metric == LOG_RANK else 100.0)

@@ -13,7 +13,6 @@ from typing import Any
 
 from ..exceptions import InputError
 from .machine import alive, machine, versions
-from .peers import uses_kernels
 from .record import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
 from .units import KERNELS, Planned, Unit
 
@@ -101,7 +100,7 @@ class Store:
             self._db.execute("DELETE FROM wanted")
             self._forget_plan(suite, planned)
             for position, item in enumerate(planned):
-                if _needs(item.unit):
+                if item.unit.needs_kernels:
                     self._enter(item.unit.shared())
                 self._enter(item.unit)
                 row = (item.unit.id, position, item.tuned)
@@ -268,7 +267,7 @@ class Store:
             (
                 unit.id, unit.dataset, unit.method, json.dumps(text["parameters"], sort_keys=True),
                 unit.seed, unit.order, unit.protocol.name, unit.version, unit.text(),
-                unit.shared().id if _needs(unit) else None,
+                unit.shared().id if unit.needs_kernels else None,
             ),
         )  # fmt: skip
 
@@ -313,11 +312,6 @@ class Store:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
-
-
-def _needs(unit: Unit) -> bool:
-    """Return whether a unit uses the shared kernels."""
-    return uses_kernels(unit.method)
 
 
 def _record(row: Sequence[Any], metrics: dict[str, tuple[float, float]]) -> Record:

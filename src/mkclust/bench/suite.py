@@ -12,7 +12,7 @@ from typing import Any
 from ..exceptions import InputError
 from ..methods import METHODS
 from .peers import PEERS
-from .registry import GROUPS, ORDERS, SHUFFLED, Dataset, dataset, registered
+from .registry import GROUPS, ORDERS, SHUFFLED, Dataset, cohort_names, dataset, registered
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,8 @@ class Suite:
     published grids, on data sets of up to `grid_samples` samples in `grid_groups`. `thin` keeps
     every t-th value of each parameter of a method's grid, the middle one included. `as_published`
     holds further settings of tuned runs. `order` is the order of rows, see `registry.row_order`.
+    `seeds` is the number of complete repetitions; each has its own order of rows, its own gaps,
+    and the runs of `protocol`.
     `time_limit` is in seconds per unit, without the time spent waiting for a processor;
     `memory_limit` is in gigabytes per unit.
     """
@@ -60,6 +62,7 @@ class Suite:
     time_limit: float = 600.0
     memory_limit: float = 8.0
     order: str = SHUFFLED
+    seeds: int = 1
 
     @property
     def stored_as(self) -> str:
@@ -72,6 +75,8 @@ class Suite:
         found: dict[str, Dataset] = {}
         for name in self.datasets:
             group = [entry for entry in known if entry.group == name]
+            if name == "omics":
+                group += [dataset(cohort, folder) for cohort in cohort_names(folder)]
             for entry in group or [dataset(name, folder)]:
                 found[entry.name] = entry
         return list(found.values())

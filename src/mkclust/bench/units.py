@@ -15,17 +15,22 @@ from .._version import __version__
 from ..base import MultiViewClusterer
 from ..baselines.base import ComparedMethod
 from ..methods import METHODS
+from .peers import uses_kernels
 from .registry import SHUFFLED, Dataset
 from .suite import Protocol, Suite
 
-PROTOCOL_VERSION = 2  # increased when the same unit would be computed or scored differently
+PROTOCOL_VERSION = 3  # increased when the same unit would be computed or scored differently
 DEFAULT = Protocol()
+MOST_SHARED = 12_000  # samples up to which MKC-DNM gets the shared kernels, not the views
 KERNELS = "kernels"  # method of the unit that computes the shared kernels of a data set
 
 
 @dataclass(frozen=True)
 class Unit:
     """One fit and its scores. Units of equal content have the same `id`, in every suite.
+
+    With `from_views` a method that works on kernels builds its own from the views, because these
+    have gaps or are too large; otherwise it is given the shared kernels.
 
     >>> a = Unit("Mfeat", "mkclust:Mfeat", "hmkc", {"c1": 40, "c2": 30})
     >>> a.id == Unit("Mfeat", "mkclust:Mfeat", "hmkc", {"c2": 30, "c1": 40}).id
@@ -38,6 +43,7 @@ class Unit:
     parameters: Mapping[str, Any]
     seed: int = 0
     order: str = SHUFFLED
+    from_views: bool = False
     protocol: Protocol = DEFAULT
     protocol_version: int = PROTOCOL_VERSION
     version: str = __version__
@@ -56,6 +62,11 @@ class Unit:
         """Read a unit from its `text`."""
         content = json.loads(text)
         return Unit(**{**content, "protocol": Protocol(**content["protocol"])})
+
+    @property
+    def needs_kernels(self) -> bool:
+        """Whether it is given the shared kernels of the data set."""
+        return uses_kernels(self.method) and not self.from_views
 
     def shared(self) -> Unit:
         """Return the unit that computes the kernels this one uses."""
@@ -79,11 +90,14 @@ def expand(suite: Suite, members: list[Dataset], folder: Path | None) -> list[Pl
     for entry in sorted(members, key=lambda entry: entry.n):
         content = entry.key(folder)
         for method in suite.methods:
-            for setting, tuned in settings(suite, method, entry):
-                unit = Unit(
-                    entry.name, content, method, setting, order=suite.order, protocol=suite.protocol
-                )
-                planned.append(Planned(unit, tuned))
+            alone = entry.incomplete or (entry.n > MOST_SHARED and method == "mkc-dnm")
+            for seed in range(suite.seeds):
+                for setting, tuned in settings(suite, method, entry):
+                    unit = Unit(
+                        entry.name, content, method, setting, seed, suite.order, alone,
+                        suite.protocol,
+                    )  # fmt: skip
+                    planned.append(Planned(unit, tuned))
     return sorted(planned, key=lambda item: item.tuned and item.unit.method != "best-view")
 
 

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from .machine import end_group
+from .peers import import_peers
 from .protocol import Place, compute
 from .record import FAILED, OUT_OF_MEMORY
 from .units import Unit
@@ -197,5 +198,6 @@ def _send(answers: TextIO, message: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
+    import_peers()
     with socket.socket(fileno=os.dup(sys.stdin.fileno())) as runner:
         serve(runner)
