@@ -17,7 +17,7 @@ pytestmark = pytest.mark.versions
 
 PACKAGE = Path(mkclust.__file__).parent
 DISTRIBUTION = {"sklearn": "scikit-learn"}  # where the name to import is another than to install
-PEERS = {"mvlearn", "polyview", "imml", "snf", "mkkm_mr"}  # found if there, in bench/peers.py alone
+PEERS = {"mvlearn", "polyview", "imml", "leidenalg", "igraph", "mofapy2"}  # in bench/peers.py alone
 
 
 def names(requirements):
