@@ -20,7 +20,7 @@ class ViewWeights:
 
     `weights` (m,) sum to 1. `agreement` (m, m) is chance-corrected: 1 for equal subspaces, about
     0 for unrelated ones. `redundancy` (m, m) is 1 for copies, near 0 for different views.
-    `equal` is True where no two views agree beyond chance, so that all weigh the same. `needed`
+    `equal` is True where no two views agree beyond chance: redundancy alone decides. `needed`
     are the views that are used only because some samples are in no other used view.
     """
 
@@ -42,7 +42,9 @@ class ViewWeights:
             return (f"{names[0]}: weight 1.00, the only view",)
         lines = [self._sentence(p, names) for p in range(m)]
         if self.equal:
-            lines.append("no two views agree beyond chance: all have the same weight")
+            lines.append(
+                "no two views agree beyond chance: the weights follow from redundancy alone"
+            )
         return tuple(lines)
 
     def _sentence(self, p: int, names: Sequence[str]) -> str:

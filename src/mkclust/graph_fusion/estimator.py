@@ -100,7 +100,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     redundancy_ : (m, m) array
         1 for copies, near 0 for different views.
     equal_weights_ : bool
-        True where no two views agree beyond chance, so that all weigh the same.
+        True where no two views agree beyond chance: redundant views share a weight there, and
+        agreement has no part in it.
     unrelated_views_ : list of str
         Views that agree with no other beyond chance.
     n_neighbors_ : int
