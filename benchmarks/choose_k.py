@@ -4,8 +4,9 @@
                                                    [--half decide confirm] [--out FILE]
 
 sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphabetical order
-         (case ignored) those at odd places are the deciding half, on which the criterion was
-         chosen; those at even places were measured once, afterwards. Labels only score.
+         (case ignored) those at odd places are the deciding half. Those at even places were to
+         confirm the rule, but its last constants were chosen with both halves known. Labels only
+         score.
          A second table has all sets and the range 2 to max(12, 1.5 k) of earlier versions: every
          number up to 30, then every fifth. Sets of more than 5000 samples are cut to 5000.
 noise    Pure noise and one planted cluster, 100 to 5000 samples, 2 to 6 views; further kinds of
