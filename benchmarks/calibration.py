@@ -114,24 +114,24 @@ def sets_table(cases: list[Case]) -> Iterator[str]:
     yield "| set | samples | k | half | in the largest class | mean confidence | ECE |"
     yield "|---|--:|--:|---|--:|--:|--:|"
     for found in cases:
-        half = "fitted" if NAMES.index(found.name) % 2 == 0 else "confirmed"
+        half = "tuning" if NAMES.index(found.name) % 2 == 0 else "test"
         yield (
             f"| {short(found.name)} | {len(found.right)} | {found.k} | {half} | "
             f"{found.right.mean():.3f} | {found.confidence.mean():.3f} | {found.ece:.3f} |"
         )
     odd, even, both = halves(cases)
-    yield f"| **mean** of the half that was fitted | | | | | | **{odd:.3f}** |"
-    yield f"| **mean** of the half that confirms | | | | | | **{even:.3f}** |"
+    yield f"| **mean** of the tuning sets | | | | | | **{odd:.3f}** |"
+    yield f"| **mean** of the test sets | | | | | | **{even:.3f}** |"
     yield f"| **mean** of all | | | | | | **{both:.3f}** |"
 
 
 def methods_table(only: list[str]) -> Iterator[str]:
-    yield "| method | samples | sets | ECE, fitted half | ECE, other half | ECE, all |"
+    yield "| method | samples | sets | ECE, tuning sets | ECE, test sets | ECE, all |"
     yield "|---|---|--:|--:|--:|--:|"
     kinds = [("graph-fusion", "fit"), ("graph-fusion", "missing"), ("graph-fusion", "held out")]
     kinds += [("mkc-dnm", "fit"), ("mkc-dnm", "missing"), ("mkc-dnm", "held out")]
     kinds += [(method, "fit") for method in COMPARED[1:]]
-    words = {"fit": "fitted", "missing": "30 % missing in each view", "held out": "predicted half"}
+    words = {"fit": "all samples", "missing": "30 % missing in each view", "held out": "predicted half"}
     for method, kind in kinds:
         cases = []
         for name in only:
