@@ -131,7 +131,9 @@ def methods_table(only: list[str]) -> Iterator[str]:
     kinds = [("graph-fusion", "fit"), ("graph-fusion", "missing"), ("graph-fusion", "held out")]
     kinds += [("mkc-dnm", "fit"), ("mkc-dnm", "missing"), ("mkc-dnm", "held out")]
     kinds += [(method, "fit") for method in COMPARED[1:]]
-    words = {"fit": "all samples", "missing": "30 % missing in each view", "held out": "predicted half"}
+    words = {
+        "fit": "all samples", "missing": "30 % missing in each view", "held out": "predicted half",
+    }  # fmt: skip
     for method, kind in kinds:
         cases = []
         for name in only:

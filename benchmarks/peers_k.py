@@ -1,11 +1,14 @@
-"""How many clusters other packages find when they are not told, beside choose_k.
+"""How many clusters: choose_k, two common rules and other packages in all families of data sets.
 
     MKCLUST_DATA=folder python benchmarks/peers_k.py [--only SET ...]
 
-Run it with a Python that has leidenalg and imml. Sets of up to 700 samples: several views, the
-cohort TCGA-BRCA, and twelve kernels of one view (choose_k gets the kernels, the packages the view).
-Leiden has its default resolution, 1, on the graph of the leaderboard. NEMO and choose_k choose from
-2 to 20, NEMO by the eigengap of its fused graph. The error is |log(answer / classes)|.
+Run it with a Python that has leidenalg and imml. Sets with at most 20 classes: several views and
+twelve kernels of one view (up to 700 samples; choose_k gets the kernels, the packages the view),
+the cohort TCGA-BRCA, views with gaps (cells filled with medians), and the large sets, of which 5000
+samples are drawn. Eigengap and silhouette are those of the fused graph and its embedding. Leiden
+has its default resolution, 1, on the graph of the leaderboard; NEMO takes the eigengap of its own
+fused graph, for up to 700 samples. All but Leiden choose from 2 to 20. The error is
+|log(answer / classes)|; the answer 1 counts as such.
 """
 
 from __future__ import annotations
@@ -13,21 +16,26 @@ from __future__ import annotations
 import argparse
 import os
 import warnings
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from choose_k import load, rivals
 
 from mkclust import GraphFusion, MultiView, choose_k
+from mkclust.bench.gaps import with_gaps
 from mkclust.bench.peers import dense, neighbor_graph
-from mkclust.bench.registry import Dataset, registered, twelve_kernels
+from mkclust.bench.registry import GROUPS, Dataset, dataset, registered, twelve_kernels
+from mkclust.bench.suite import load_suite
 
-MOST = 700
+MOST = 700  # samples, where sets are many, and for NEMO
+RULES = ("choose_k", "eigengap", "silhouette", "Leiden", "NEMO")
 NUMBERS = list(range(2, 21))
 FAMILIES = {
     "paper": "multiview", "views": "multiview", "omics": "omics", "single": "kernels",
-    "kernels": "kernels",
+    "kernels": "kernels", "large": "large",
 }  # fmt: skip
 
 
@@ -53,15 +61,40 @@ def arrays(views: MultiView) -> list[Any]:
     return [np.where(held[:, None], dense(X), np.nan) for X, held in pairs]
 
 
+def filled(views: MultiView) -> MultiView:
+    """Return the views with the median of its column in every NaN cell."""
+    if not any(views.gaps):
+        return views
+    tables = [np.where(np.isnan(X), np.nanmedian(X, axis=0), X) for X in views.views]
+    return MultiView(tables, names=views.names, labels=views.labels)
+
+
 def answers(entry: Dataset, views: MultiView) -> dict[str, int]:
     """Return the number of clusters by each rule."""
-    own = twelve_kernels(views) if entry.kernel == "twelve" else views
-    found = {"choose_k": choose_k(GraphFusion(2, precomputed=own.kernels), own).k}
+    own = filled(twelve_kernels(views) if entry.kernel == "twelve" else views)
+    model = GraphFusion(2, precomputed=own.kernels)
+    others = rivals(model, own)
+    found = {"choose_k": choose_k(model, own).k}
+    found |= {rule: others[rule] for rule in ("eigengap", "silhouette")}
     if not views.kernels:
         found["Leiden"] = leiden(views)
-        if views.n_views > 1:  # NEMO refuses a single view
+        if views.n_views > 1 and len(views) <= MOST:  # NEMO refuses a single view
             found["NEMO"] = nemo(views)
     return found
+
+
+def wanted(folder: Path) -> Iterator[tuple[str, Dataset]]:
+    """Yield the data sets with their families."""
+    for entry in registered().values():
+        family = FAMILIES.get(entry.group)
+        small = entry.n <= MOST or family == "large"
+        known = not entry.truth.endswith("survival") and entry.k <= NUMBERS[-1]
+        if family and small and known and entry.find(folder):
+            yield family, entry
+    for family in ("large", "missing"):
+        for name in load_suite(family).datasets:
+            if name not in GROUPS:
+                yield family, dataset(name, folder)
 
 
 def main() -> None:
@@ -71,19 +104,17 @@ def main() -> None:
     folder = Path(os.environ["MKCLUST_DATA"])
     warnings.simplefilter("ignore")
     errors: dict[tuple[str, str], list[float]] = {}
-    print("| family | set | classes | choose_k | Leiden | NEMO |\n|---|---|---|---|---|---|")
-    for entry in registered().values():
-        survival = entry.truth.endswith("survival")
-        wanted = given.only is None or entry.name in given.only
-        if entry.group not in FAMILIES or entry.n > MOST or survival or not wanted:
+    print(f"| family | set | classes | {' | '.join(RULES)} |\n|---|---|---|" + "---|" * len(RULES))
+    for family, entry in wanted(folder):
+        if given.only is not None and entry.name not in given.only:
             continue
-        if entry.find(folder) is None or entry.k > 20:
-            continue
-        found = answers(entry, entry.load(folder))
-        family = FAMILIES[entry.group]
+        views = load(entry)
+        if entry.gaps is not None:
+            views = with_gaps(views, *entry.gaps, 0)
+        found = answers(entry, views)
         for rule, k in found.items():
             errors.setdefault((family, rule), []).append(abs(np.log(k / entry.k)))
-        cells = [str(found.get(rule, "–")) for rule in ("choose_k", "Leiden", "NEMO")]
+        cells = [str(found.get(rule, "–")) for rule in RULES]
         print(f"| {family} | {entry.name} | {entry.k} | " + " | ".join(cells) + " |", flush=True)
     print("\n| family | rule | sets | mean error | exact |\n|---|---|---|---|---|")
     for (family, rule), values in errors.items():
