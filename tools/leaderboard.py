@@ -42,11 +42,11 @@ SHOWN = {  # methods of the table of README.md, with what they are
     "akkm": "k-means on the average kernel",
     "cagl": "consensus affinity graph learning",
     "spmkc": "structure-preserving multiple kernel clustering",
-    "imml-nemo": "NEMO, of the package imml",
-    "mvlearn-coreg": "co-regularized spectral clustering, of mvlearn",
+    "imml-nemo": "NEMO, from the package imml",
+    "mvlearn-coreg": "co-regularized spectral clustering, from the package mvlearn",
     "mofa": "MOFA factors, k-means",
-    "leiden": "Leiden on the graph of all columns in one table",
-    "concat-spectral": "spectral clustering of the same",
+    "leiden": "Leiden on the neighbor graph of one table with all columns",
+    "concat-spectral": "spectral clustering of one table with all columns",
 }
 
 
