@@ -65,9 +65,8 @@ def main() -> None:
     own, best, multiple = np.array(numbers).T
     end = (
         f"\nThe mean ACC of the answer is {own.mean():.3f}. It is {best.mean():.3f} if the better "
-        "of the answer and its best alternative is taken for every set. `alternatives` takes "
-        f"{np.median(multiple):.1f} times as long as the fit in the median, and at most "
-        f"{multiple.max():.1f} times."
+        "of the answer and its best alternative is taken for every set. The median "
+        f"of *time / fit* is {np.median(multiple):.1f}, and the maximum is {multiple.max():.1f}."
     )
     print(end)
     if given.page:

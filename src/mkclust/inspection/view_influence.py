@@ -155,7 +155,7 @@ def _describe_unrelated(found: ViewInfluence) -> str:
         return text
     return (
         f"{text} Without {'them' if many else 'it'} the labels are {describe_ari(left.ari)} "
-        f"(ARI {left.ari:.3f} to those from all views)."
+        f"(ARI {left.ari:.3f} with the labels of all views)."
     )
 
 
