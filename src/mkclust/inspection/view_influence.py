@@ -73,8 +73,9 @@ class ViewInfluence:
             )
             return " ".join(lines)
         lines.append(
-            f"Leaving out {self.names[most]} changes the labels most (ARI {scores[most]:.3f} to "
-            f"those from all views), leaving out {self.names[least]} least ({scores[least]:.3f})."
+            f"Leaving out {self.names[most]} changes the labels most (ARI {scores[most]:.3f} with "
+            f"the labels of all views), leaving out {self.names[least]} least "
+            f"({scores[least]:.3f})."
         )
         return " ".join(lines)
 
