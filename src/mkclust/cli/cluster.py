@@ -17,25 +17,20 @@ from ..data.views import MultiView
 from ..exceptions import InputError
 from ..methods import DEFAULT, METHODS, estimator_for
 from .after import Clinical, check_clinical
-from .arguments import asked_k, in_memory, input_files, read_views
-from .method_options import chosen_options, with_method_options
-from .options import (
+from .arguments import (
     AsJson,
-    AsKernels,
-    Decimal,
-    DropColumns,
-    Index,
-    Labels,
-    Limit,
     Method,
     Out,
     Overwrite,
     Paths,
     Quiet,
-    Separator,
-    Transpose,
-    ViewNames,
+    Reading,
+    asked_k,
+    in_memory,
+    input_files,
+    reads,
 )
+from .method_options import chosen_options, with_method_options
 from .output_directory import OutputFolder, check_model_path
 from .results import valid
 from .run import Job, Stopwatch, heard, run
@@ -116,20 +111,14 @@ Save = Annotated[
 ]
 
 
+@reads()
 @with_method_options
 def cluster(
     paths: Paths,
     clusters: Clusters,
+    *,
     method: Method = DEFAULT,
-    views: ViewNames = None,
-    labels: Labels = None,
-    index: Index = None,
-    transpose: Transpose = None,
-    kernels: AsKernels = None,
-    drop_column: DropColumns = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    limit: Limit = None,
+    reading: Reading,
     missing: Missing = None,
     n_init: Restarts = None,
     seed: Seed = None,
@@ -145,7 +134,7 @@ def cluster(
     correction: Correction = "holm",
     json: AsJson = False,
     quiet: Quiet = False,
-    **options: Any,
+    options: dict[str, Any],
 ) -> None:
     """Cluster the samples of one or more files.
 
@@ -159,7 +148,7 @@ def cluster(
     asked = asked_k(clusters)
     given = {"missing": missing and missing.value, "n_init": n_init, "random_state": seed}
     model = _estimator(method, asked, options | given)
-    inputs = input_files([*paths, *([] if annotations is None else [annotations])], labels)
+    inputs = input_files([*paths, *([] if annotations is None else [annotations])], reading.labels)
     check_clinical(annotations, time, event, correction)
     folder = OutputFolder(out, overwrite=overwrite, inputs=inputs)
     folder.check(
@@ -172,10 +161,7 @@ def cluster(
     if save is not None:
         check_model_path(save, folder, inputs)
     with watch.stage("read"), heard() as warned:
-        found = read_views(
-            paths, views, labels, index, transpose, kernels, limit, drop_column, sep, decimal
-        )
-        data = _data(model, found, options)
+        data = _data(model, reading.read(paths), options)
         clinical = None
         if annotations is not None:
             clinical = Clinical.read(annotations, time, event, correction, data.index)

@@ -20,26 +20,16 @@ from ..inspection import explain as explained
 from ..io.manifest import require_complete_set
 from ..methods import METHODS, estimator_for
 from ..metrics import ari
-from .arguments import in_memory, read_views
-from .explanation import explanation_as_dict
-from .finished_run import read_labels, read_result
-from .options import (
-    AsKernels,
-    Decimal,
-    DropColumns,
-    Index,
-    Labels,
-    Limit,
-    Separator,
-    Transpose,
-    ViewNames,
-)
+from .answers import explanation_as_dict
+from .arguments import Reading, in_memory, reads
+from .results import read_labels, read_result
 from .run import progress
 from .wording import clean
 
 MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters
 
 
+@reads()
 def explain(
     results: Annotated[Path, typer.Argument(help="Folder with the results of [bold]cluster[/].")],
     paths: Annotated[
@@ -48,15 +38,8 @@ def explain(
             help="The data that were clustered; needed only if the results hold no explanation."
         ),
     ] = None,
-    views: ViewNames = None,
-    labels: Labels = None,
-    index: Index = None,
-    transpose: Transpose = None,
-    kernels: AsKernels = None,
-    drop_column: DropColumns = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    limit: Limit = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Print which view sees what, where views conflict, and other answers.
 
@@ -67,9 +50,7 @@ def explain(
     result = read_result(results)
     found = result.get("explanation")
     if paths:
-        data = read_views(
-            paths, views, labels, index, transpose, kernels, limit, drop_column, sep, decimal
-        )
+        data = reading.read(paths)
         with progress(False):
             found = _computed(results, result, data)
     if not isinstance(found, dict):

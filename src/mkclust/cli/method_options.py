@@ -12,7 +12,7 @@ import typer
 from ..base import MultiViewClusterer
 from ..exceptions import InputError
 from ..methods import METHODS
-from .arguments import named_numbers
+from .arguments import grouped, named_numbers
 from .wording import option
 
 PANEL = "Options of the methods"
@@ -37,13 +37,8 @@ def own_parameters(method: type[MultiViewClusterer]) -> dict[str, inspect.Parame
 
 
 def with_method_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command with ``**options`` one option for every parameter of every method."""
-    signature = inspect.signature(command, eval_str=True)
-    fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    fixed = [p.replace(kind=p.KEYWORD_ONLY) for p in fixed]
-    added = [_option(name, users) for name, users in owners().items()]
-    command.__signature__ = signature.replace(parameters=[*fixed, *added])  # type: ignore[attr-defined]
-    return command
+    """Give a command one option for every parameter of every method, in place of `options`."""
+    return grouped(command, "options", [_option(*each) for each in owners().items()], dict)
 
 
 def owners() -> dict[str, dict[str, inspect.Parameter]]:

@@ -23,7 +23,7 @@ from ..io.atomic import passing
 from ..io.manifest import NAME as MANIFEST
 from ..io.manifest import PARTS, RESULTS, Manifest, checksum, read_manifest
 
-Write = Callable[[Path], list[Path]]
+Write = Callable[[Path], object]
 AFTER_A_FIT = ("report", "stability", "alternatives", "markers", "annotations")  # may be left out
 
 
