@@ -19,11 +19,10 @@ import numpy as np
 from mkclust import METHODS
 from mkclust.bench.leaderboard import leaderboard_scores, scoreboard, standing
 from mkclust.bench.ranks import average_ranks
-from mkclust.bench.record import Record
 from mkclust.bench.registry import dataset
 from mkclust.bench.scores import Results, title
 from mkclust.bench.sheet import written
-from mkclust.bench.store import Store
+from mkclust.bench.store import Record, Store
 from mkclust.bench.truth import LOG_RANK
 
 ROOT = Path(__file__).resolve().parent.parent

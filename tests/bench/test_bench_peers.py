@@ -10,14 +10,12 @@ from scipy.spatial.distance import pdist
 from sklearn.cluster import KMeans
 
 from mkclust import METHODS, MultiView, metrics
-from mkclust.bench.experiment import Options, prepare
 from mkclust.bench.peers import PEERS, Peer, concatenated, peer, uses_kernels
 from mkclust.bench.protocol import REFITTED, SEEDLESS, Place, compute, given_views
-from mkclust.bench.record import DONE, FAILED
 from mkclust.bench.registry import dataset, row_order
-from mkclust.bench.runner import installed_peers
-from mkclust.bench.suite import Protocol
-from mkclust.bench.units import KERNELS, Unit
+from mkclust.bench.runner import Options, installed_peers, prepare
+from mkclust.bench.store import DONE, FAILED
+from mkclust.bench.suite import KERNELS, Protocol, Unit
 from mkclust.bench.workers import attempt
 from mkclust.exceptions import InputError
 from mkclust.kernels.bank import KernelBank
@@ -212,7 +210,7 @@ def test_peers_that_are_not_installed_are_named_and_skipped(monkeypatch):
     names = ["concat-kmeans", "leiden"]
     monkeypatch.setattr("mkclust.bench.peers.find_spec", lambda name: None)
     assert installed_peers(names, None) == ["concat-kmeans"]
-    options = Options(methods=["concat-kmeans", "leiden"], datasets=["planted"])
+    options = Options(methods=("concat-kmeans", "leiden"), datasets=("planted",))
     experiment = prepare("quick", options)
     assert experiment.not_installed == ["leiden"]
     assert {item.unit.method for item in experiment.planned} == {"concat-kmeans"}
@@ -224,7 +222,7 @@ def test_another_interpreter_is_asked_what_it_has():
 
 def test_peers_that_need_features_leave_out_sets_of_kernels(tmp_path):
     (tmp_path / "YALE_Kmatrix.mat").write_bytes(b"")
-    options = Options(tmp_path, ["YALE"], ["graph-fusion", "akkm", "concat-kmeans"])
+    options = Options(tmp_path, ("YALE",), ("graph-fusion", "akkm", "concat-kmeans"))
     found = {item.unit.method for item in prepare("multiview", options).planned}
     assert found == {"graph-fusion", "akkm"}
 

@@ -10,13 +10,12 @@ import pytest
 
 from _support.faults import wait_for
 from _support.paths import TESTS
-from mkclust.bench.experiment import Options, prepare, run
 from mkclust.bench.machine import usages
 from mkclust.bench.protocol import Place, compute
-from mkclust.bench.record import DONE, OUT_OF_MEMORY, OUT_OF_TIME
+from mkclust.bench.runner import Options, prepare, run
 from mkclust.bench.shared import Shared
-from mkclust.bench.store import Store
-from mkclust.bench.units import KERNELS
+from mkclust.bench.store import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Store
+from mkclust.bench.suite import KERNELS
 from mkclust.bench.workers import peak, reset_peak
 
 pytestmark = [

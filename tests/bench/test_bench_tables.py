@@ -18,9 +18,9 @@ from mkclust.bench.ranks import (
     holm,
     rank_rows,
 )
-from mkclust.bench.record import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
 from mkclust.bench.scores import METRICS, Results, title
 from mkclust.bench.sheet import BEST, FORMATS, SECOND, Cell, Line, Sheet, mark_extremes, written
+from mkclust.bench.store import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
 from mkclust.exceptions import InputError
 from mkclust.methods import METHODS
 

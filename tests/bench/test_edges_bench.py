@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from mkclust.bench import machine, peers, workers
 from mkclust.bench.peers import PEERS, Peer
-from mkclust.bench.record import FAILED, OUT_OF_MEMORY
 from mkclust.bench.registry import class_numbers, registered, twelve_kernels
+from mkclust.bench.store import FAILED, OUT_OF_MEMORY
 from mkclust.data.views import MultiView
 from mkclust.exceptions import InputError
 from mkclust.metrics import accuracy

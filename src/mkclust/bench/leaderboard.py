@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from statistics import median
 
 import numpy as np
 
-from .ranks import (
-    against,
-    average_ranks,
-    critical_difference,
-    friedman,
-    rank_rows,
-    with_results,
-)
+from .ranks import against, average_ranks, critical_difference, friedman, rank_rows, with_results
 from .scores import (
     METRIC_TITLES,
     Results,
@@ -23,7 +17,6 @@ from .scores import (
     rank_line,
     reasons,
     score_cell,
-    score_line,
     seconds,
     title,
 )
@@ -52,13 +45,12 @@ def sheets(results: Results, spread: bool = False) -> list[Sheet]:
 def scoreboard(results: Results, metric: str, spread: bool = False) -> Sheet:
     """Return data sets by methods in order of average rank, with tuned methods at the end."""
     order = _ordered(results)
+    free = sum(not tuned for _, tuned in order)
     lines = []
     for dataset in results.measured(metric) or results.datasets:
-        row = [results.score(dataset, method, metric, tuned) for method, tuned in order]
-        free = sum(not tuned for _, tuned in order)
-        cells = score_line("", dataset, "", row[:free], spread).cells
-        rest = tuple(score_cell(score, spread) for score in row[free:])
-        lines.append(Line("", dataset, "", cells + rest))
+        scores = [results.score(dataset, method, metric, tuned) for method, tuned in order]
+        cells = [score_cell(score, spread) for score in scores]
+        lines.append(Line("", dataset, "", (*mark_extremes(cells[:free]), *cells[free:])))
     notes = ["Best and second are among the methods that use no labels."]
     notes += [NMI_NOTE] if metric == "nmi" else []
     missing = reasons(results)
@@ -85,23 +77,22 @@ def standing(results: Results) -> Sheet:
     tables = {metric: _matrix(results, order, metric) for metric in metrics}
     comparable = LOG_RANK not in tables
     by_metric = {m: table[:, : len(free)] for m, table in tables.items() if m != LOG_RANK}
-    columns = {"rank": _rank_column(ranked, len(order))}
+    columns: dict[str, Sequence[Cell]] = {"rank": _rank_column(ranked)}
     if comparable:
-        columns = {
-            f"rank {METRIC_TITLES[m]}": _rank_column(table, len(order))
-            for m, table in by_metric.items()
-        }
-    columns["wins"] = _count_column(_wins(ranked), len(order))
+        columns = {f"rank {METRIC_TITLES[m]}": _rank_column(t) for m, t in by_metric.items()}
+    columns["wins"] = [Cell(str(n), float(n)) for n in _wins(ranked)]
     for metric, table in tables.items():
         columns[f"mean {METRIC_TITLES[metric]}"] = _mean_column(table, len(free))
     done = (~np.isnan(first)).sum(axis=0)
     columns["results"] = [Cell(str(n), float(n)) for n in done]
     columns["CPU s"] = [_cpu_cell(results, entry) for entry in order]
     if comparable:
-        columns["p"] = _p_column(ranked, len(order))
+        columns["p"] = [
+            Cell("") if np.isnan(p) else Cell(f"{p:.2g}", p) for p in against(ranked, 0)
+        ]
+    rows = zip_longest(*columns.values(), fillvalue=Cell(""))  # tuned methods have no ranks
     lines = tuple(
-        Line("", entry_title(entry), "", tuple(column[i] for column in columns.values()))
-        for i, entry in enumerate(order)
+        Line("", entry_title(entry), "", row) for entry, row in zip(order, rows, strict=True)
     )
     n = len(results.datasets)
     return Sheet(
@@ -195,16 +186,8 @@ def _wins(scores: np.ndarray) -> list[int]:
     return [int(count) for count in first.sum(axis=0)]
 
 
-def _rank_column(scores: np.ndarray, length: int) -> list[Cell]:
-    if not scores.shape[1]:
-        return [Cell("")] * length
-    cells = list(rank_line("", "", scores).cells)
-    return cells + [Cell("")] * (length - len(cells))
-
-
-def _count_column(counts: Sequence[int], length: int) -> list[Cell]:
-    cells = [Cell(str(count), float(count)) for count in counts]
-    return cells + [Cell("")] * (length - len(cells))
+def _rank_column(scores: np.ndarray) -> Sequence[Cell]:
+    return rank_line("", "", scores).cells if scores.shape[1] else ()
 
 
 def _mean_column(scores: np.ndarray, free: int) -> list[Cell]:
@@ -214,13 +197,6 @@ def _mean_column(scores: np.ndarray, free: int) -> list[Cell]:
         mean = float(column.mean()) if known else None
         cells.append(Cell("-") if mean is None else Cell(f"{mean:.2f}", mean))
     return [*mark_extremes(cells[:free]), *cells[free:]]
-
-
-def _p_column(scores: np.ndarray, length: int) -> list[Cell]:
-    if scores.shape[1] < 2:
-        return [Cell("")] * length
-    cells = [Cell("") if np.isnan(p) else Cell(f"{p:.2g}", float(p)) for p in against(scores, 0)]
-    return cells + [Cell("")] * (length - len(cells))
 
 
 def _cpu_cell(results: Results, entry: tuple[str, bool]) -> Cell:

@@ -1,4 +1,4 @@
-"""Figures 2, 4 and 5 of the paper.
+"""Figures 2, 4 and 5 of the paper, and how any figure is drawn by its name.
 
 Figure 2 shows one kernel with and without either noise, measured against the classes.
 $A = UU^T$ with U the k leading eigenvectors of the kernel, $P = H^*H^{*T}$ with $H^*$ the
@@ -11,8 +11,11 @@ iteration of its search.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,15 +30,85 @@ from ..kernels.bank import KernelBank, KernelRecipe
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import top_eigenpairs
 from ..metrics import accuracy, evaluate
-from .pictures import DOUBLE, INKS, LINES, MARKS, POINTS, SINGLE, for_print
-from .record import Record
-from .scores import METRIC_TITLES, METRICS
+from .figures import DOUBLE, INKS, LINES, MARKS, POINTS, SINGLE, for_print, rank_figure, saved
+from .leaderboard import leaderboard_scores
+from .registry import Dataset
+from .registry import dataset as registered
+from .scores import METRIC_TITLES, METRICS, Results
+from .store import Record, Store
 
+FIGURES = ("figure2", "figure4", "figure5", "ranks")
+PAPER, BUNDLED = "BBCSport", "Mfeat"
 CELLS = 600  # of a picture, in each direction
 RESTARTS = 50  # of k-means in Figure 2
 REPEATS = 20  # runs of k-means in Figure 5, each the best of ten starts, as published
 SHOWN = ("acc", "nmi")  # in Figure 4
 TITLES = ("original", "without N-noise", "without C-noise", "without dual noise")
+
+
+def draw(
+    name: str,
+    store_path: str | Path | None = None,
+    data_folder: str | Path | None = None,
+    out_folder: str | Path = ".",
+    dataset: str | None = None,
+    suite: str = "multiview",
+) -> list[Path]:
+    """Draw a figure and write it as PNG and SVG; return the paths.
+
+    Parameters
+    ----------
+    name : {"figure2", "figure4", "figure5", "ranks"}
+        Figures 2 and 5 are computed from the data; Figure 4 and the ranks show results in the
+        store, of the suites ``paper-fig4`` (or ``paper-table2``) and `suite`.
+    store_path : path, optional
+        The store that `mkclust bench run` wrote.
+    data_folder : path, optional
+        The folder of data sets; by default the environment variable MKCLUST_DATA.
+    out_folder : path
+        Where the pictures are written.
+    dataset : str, optional
+        By default BBCSport if it is present, otherwise the bundled Mfeat.
+    suite : str
+        The family of data sets whose ranks are drawn.
+    """
+    name = name.replace("paper-fig", "figure")  # the name of the suite
+    if name not in FIGURES:
+        raise InputError(f"figures are {', '.join(FIGURES)}, not {name!r}")
+    if name == "ranks":
+        figure = rank_figure(*leaderboard_scores(Results(_records(store_path, suite))))
+        return saved(figure, out_folder, f"ranks-{suite}")
+    given = data_folder or os.environ.get("MKCLUST_DATA")
+    folder = Path(given) if given else None
+    known = _dataset(dataset, folder)
+    if name == "figure4":
+        records = _records(store_path, "paper-fig4", "paper-table2")
+        figure = grid_figure(grid_of(records, known.name, known.k), known.name)
+    else:
+        views, recipe = known.kernels(known.load(folder))
+        figure = (
+            noise_figure(views, recipe)
+            if name == "figure2"
+            else rounds_figure(scores_by_round(views, recipe, known.k), known.name)
+        )
+    return saved(figure, out_folder, f"{name}-{known.name}")
+
+
+def _dataset(name: str | None, folder: Path | None) -> Dataset:
+    if name is not None:
+        return registered(name, folder)
+    paper = registered(PAPER)
+    return paper if paper.present(folder) else registered(BUNDLED)
+
+
+def _records(store_path: str | Path | None, *suites: str) -> Sequence[Record]:
+    """Return the results of the first of these suites that has any."""
+    if store_path is not None and Path(store_path).is_file():
+        with closing(Store(store_path)) as store:
+            for suite in suites:
+                if records := store.records(suite):
+                    return records
+    raise InputError(f"no results at {store_path}; first: mkclust bench run {suites[0]}")
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,12 @@ from ..data.views import MultiView
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import remembered_by
 from ..methods import METHODS, estimator_for
-from .gaps import with_gaps
 from .peers import dense, peer
-from .record import DONE
-from .registry import Dataset, dataset, row_order, twelve_kernels
+from .registry import Dataset, dataset, row_order, twelve_kernels, with_gaps
 from .shared import MappedKernels, Shared, SharedSpectra
-from .store import Outcome
+from .store import DONE, Outcome
+from .suite import KERNELS, Unit
 from .truth import Classes, Truth
-from .units import KERNELS, Unit
 
 REFITTED = ("graph-fusion", "oplf")  # labels of their own, which depend on the seed
 SEEDLESS = ("swmc", "cagl")  # labels of their own, which do not

@@ -1,8 +1,12 @@
-"""Data sets by name: sizes, sources, file names, how kernels are made, and the order of rows."""
+"""Data sets by name: sizes, sources, file names, how kernels are made, and the order of rows.
+
+Samples of views or cells of tables can be removed at random: "MSRC-v1 rows 30 %".
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -10,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data.datasets import load_mfeat, make_views
 from ..data.datasets.public import public_sets
@@ -18,9 +23,9 @@ from ..exceptions import InputError
 from ..io import read
 from ..kernels.bank import KernelRecipe
 from ..linalg.scaling import squared_distances
-from .gaps import parsed
 from .truth import Classes, Truth, truth_in
 
+NAMED = re.compile(r"(?P<name>.+) (?P<kind>rows|cells) (?P<percent>\d+) %")
 READABLE = (".mat", ".npz")
 GROUPS = ("paper", "views", "kernels", "single", "omics", "large", "bundled", "file")
 TRUTHS = ("subtypes", "survival")  # a folder NAME of tables has its truth in NAME-subtypes, ...
@@ -280,3 +285,58 @@ def _bundled(name: str) -> MultiView:
         return make_views(n, k, 3, noise=2.0, n_noise_views=1, random_state=0)
     step = {"Mfeat": 1, "Mfeat-500": 4, "Mfeat-200": 10}[name]
     return load_mfeat()[::step]
+
+
+def parsed(name: str) -> tuple[str, tuple[str, float]] | None:
+    """Split the name of a data set with gaps into that of the whole one, and kind and share.
+
+    >>> parsed("MSRC-v1 rows 30 %")
+    ('MSRC-v1', ('rows', 0.3))
+    """
+    found = NAMED.fullmatch(name)
+    if found is None:
+        return None
+    share = int(found["percent"]) / 100
+    if not 0 < share < 1:
+        raise InputError(f"{name}: the share must be between 1 and 99 %")
+    return found["name"], (found["kind"], share)
+
+
+def with_gaps(views: MultiView, kind: str, share: float, seed: int) -> MultiView:
+    """Remove a share of all (sample, view) pairs, or of the cells of every table.
+
+    A sample keeps at least one view, and at least one cell of every view.
+
+    >>> from mkclust.data.datasets import make_views
+    >>> with_gaps(make_views(50, 2, 4, random_state=0), "rows", 0.25, 0).present.mean()
+    np.float64(0.75)
+    """
+    rng = np.random.default_rng(seed)
+    if kind == "rows":
+        present = _presence(len(views), views.n_views, share, rng)
+        return MultiView(views, present=present)
+    if views.kernels or any(sp.issparse(view) for view in views.views):
+        raise InputError("cells are removed from dense tables, not from kernels or sparse views")
+    tables = [_without_cells(view, share, rng) for view in views.views]
+    return MultiView(tables, names=views.names, labels=views.labels, index=views.index)
+
+
+def _presence(n: int, m: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw which of the n m pairs are present, (n, m); pairs are removed in random order."""
+    present = np.ones((n, m), dtype=bool)
+    left = min(round(share * n * m), n * (m - 1))
+    for pair in rng.permutation(n * m):
+        if not left:
+            break
+        i, p = divmod(pair, m)
+        if present[i].sum() > 1:
+            present[i, p] = False
+            left -= 1
+    return present
+
+
+def _without_cells(view: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    removed = rng.random(view.shape) < share
+    rows = np.arange(len(view))
+    removed[rows, rng.integers(view.shape[1], size=len(view))] = False
+    return np.where(removed, np.nan, view)

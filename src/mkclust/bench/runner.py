@@ -1,4 +1,4 @@
-"""The runner: gives units to workers, enforces limits and stores the outcomes."""
+"""Run a suite: select its units, give them to workers, enforce limits and store the outcomes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..methods import METHODS
 from .machine import Usage, owner_name, usages
-from .peers import PEERS
-from .record import DONE, FAILED, OUT_OF_MEMORY, OUT_OF_TIME
-from .store import Limits, Outcome, Store
-from .units import KERNELS, Unit
+from .peers import PEERS, uses_kernels
+from .registry import Dataset, dataset
+from .shared import Shared, remove_empty
+from .store import DONE, FAILED, OUT_OF_MEMORY, OUT_OF_TIME, Limits, Outcome, Store
+from .suite import KERNELS, Planned, Suite, Unit, expand, load_suite
 from .workers import Server, Worker
 
 BATCH = 24  # units of one method on one data set that a worker gets at once
@@ -246,3 +248,99 @@ def _term_as_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where a suite runs, and what overrides its file; None keeps the value of the file."""
+
+    data: Path | None = None
+    datasets: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+    jobs: int = 1
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    peers_python: str | None = None
+    retry: bool = False
+    order: str | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The units to run, the data sets that are absent and the peers that are not installed."""
+
+    suite: Suite
+    planned: list[Planned]
+    absent: list[Dataset]
+    not_installed: list[str]
+
+
+def prepare(name: str, options: Options) -> Experiment:
+    """Select data sets, methods and limits; list what is absent."""
+    suite = _overridden(load_suite(name), options)
+    members = suite.members(options.data)
+    absent = [entry for entry in members if not entry.present(options.data)]
+    present = [entry for entry in members if entry.present(options.data)]
+    named = [method for method in suite.methods if method in PEERS]
+    there = installed_peers(named, options.peers_python)
+    missing = [method for method in named if method not in there]
+    kept = tuple(method for method in suite.methods if method not in missing)
+    planned = expand(replace(suite, methods=kept), present, options.data)
+    return Experiment(suite, [item for item in planned if _applies(item, options)], absent, missing)
+
+
+def run(
+    experiment: Experiment,
+    path: Path,
+    options: Options,
+    report: Callable[[Runner], None] = lambda _: None,
+    keep_kernels: bool = False,
+) -> Store:
+    """Run the open units of a suite into the store at `path`.
+
+    Shared kernels are kept beside the store until no unit needs them.
+    """
+    suite = experiment.suite
+    store = Store(path)
+    limits = Limits(suite.time_limit, suite.memory_limit * 2**30)
+    store.plan(suite.stored_as, experiment.planned, limits)
+    if options.retry:
+        store.retry()
+    cache = path.with_name(path.name + ".kernels")
+    shared = _shared(experiment.planned, cache)
+    for unit_id, kernels in shared.items():
+        if not kernels.ready:
+            store.forget(unit_id)
+    setting = Setting(options.data, cache, limits, options.jobs, options.peers_python)
+    Runner(store, setting, report).run()
+    if not keep_kernels:
+        _remove(shared, cache, store)
+    return store
+
+
+def _shared(planned: Sequence[Planned], cache: Path) -> dict[str, Shared]:
+    """Return the shared kernels of the units, by the id of the unit that computes them."""
+    units = [item.unit for item in planned if item.unit.needs_kernels]
+    return {unit.shared().id: Shared.of(cache, unit) for unit in units}
+
+
+def _remove(shared: dict[str, Shared], cache: Path, store: Store) -> None:
+    """Delete the kernels that no open unit needs."""
+    for unit_id, kernels in shared.items():
+        if not store.waiting(unit_id):
+            store.forget(unit_id)
+            kernels.remove()
+    remove_empty(cache)
+
+
+def _overridden(suite: Suite, options: Options) -> Suite:
+    names = ("datasets", "methods", "order", "time_limit", "memory_limit")
+    given = {name: getattr(options, name) for name in names}
+    return replace(suite, **{name: value for name, value in given.items() if value is not None})
+
+
+def _applies(item: Planned, options: Options) -> bool:
+    """Return False for a peer that needs features on a data set that holds kernels."""
+    if item.unit.method in METHODS or uses_kernels(item.unit.method):
+        return True
+    return dataset(item.unit.dataset, options.data).kernel != ""

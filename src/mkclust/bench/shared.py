@@ -21,7 +21,7 @@ from ..kernels.bank import KernelBank, KernelRecipe
 from ..linalg.centering import centering_of
 from ..linalg.spectrum import Pairs
 from .registry import Dataset, class_numbers, row_order
-from .units import Unit
+from .suite import Unit
 
 FACTS = "kernels.json"  # written last: a folder without it is incomplete
 

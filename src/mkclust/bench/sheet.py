@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from rich import box
@@ -96,20 +96,18 @@ def written(sheets: Sequence[Sheet], fmt: str) -> str:
 
 
 def mark_extremes(cells: Iterable[Cell], largest: bool = True) -> tuple[Cell, ...]:
-    """Mark the best and the second best cell; cells of equal text share a mark.
+    """Mark the best and the second best cell; cells that print the same mean share a mark.
 
     >>> [c.mark for c in mark_extremes([Cell("2.0", 2.01), Cell("2.0", 1.99), Cell("1.0", 1.0)])]
     ['best', 'best', 'second']
     """
-    given = list(cells)
-    known = [(cell.value, cell.text) for cell in given if cell.value is not None]
-    texts = list(dict.fromkeys(text for _, text in sorted(known, reverse=largest)))
-    if len(texts) < 2:
-        return tuple(given)
-    marks = {texts[0]: BEST, texts[1]: SECOND}
+    given = [(cell, cell.text.partition("±")[0]) for cell in cells]
+    known = [(cell.value, mean) for cell, mean in given if cell.value is not None]
+    means = list(dict.fromkeys(mean for _, mean in sorted(known, reverse=largest)))
+    marks = dict(zip(means, (BEST, SECOND), strict=False)) if len(means) > 1 else {}
     return tuple(
-        Cell(c.text, c.value, c.std, marks.get(c.text, "") if c.value is not None else "", c.note)
-        for c in given
+        cell if cell.value is None else replace(cell, mark=marks.get(mean, ""))
+        for cell, mean in given
     )
 
 

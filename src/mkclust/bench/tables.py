@@ -14,7 +14,6 @@ from ..io.atomic import replacing, write_csv_atomic
 from ..methods import METHODS
 from . import leaderboard, published
 from .leaderboard import NMI_NOTE, RANK_NOTE
-from .record import Record
 from .registry import SORTED
 from .scores import (
     METRIC_TITLES,
@@ -30,12 +29,12 @@ from .scores import (
     rank_line,
     reasons,
     reference,
-    score_line,
+    score_cell,
     seconds,
     title,
 )
-from .sheet import Cell, Line, Sheet, written
-from .store import Store
+from .sheet import Cell, Line, Sheet, mark_extremes, written
+from .store import Record, Store
 
 TUNED, DEFAULT, PUBLISHED, DIFFERENCE = "tuned†", "default", "published", "difference"
 TUNED_NOTE = (
@@ -142,11 +141,12 @@ def _metric_lines(results: Results, metric: str, spread: bool) -> list[Line]:
         if any(score.mean is not None for score in printed):
             rows[PUBLISHED] = printed
         for kind, row in rows.items():
-            lines.append(score_line(section, dataset, kind, row, spread))
+            cells = mark_extremes(score_cell(score, spread) for score in row)
+            lines.append(Line(section, dataset, kind, cells))
             table[kind].append(as_printed(row))
         if PUBLISHED in rows:
-            cells = map(_difference, found, printed)
-            lines.append(Line(section, dataset, DIFFERENCE, tuple(cells)))
+            cells = tuple(map(_difference, found, printed))
+            lines.append(Line(section, dataset, DIFFERENCE, cells))
     for kind, rows_of_kind in table.items():
         if rows_of_kind:
             lines.append(rank_line(section, kind, np.array(rows_of_kind)))

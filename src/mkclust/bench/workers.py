@@ -28,8 +28,8 @@ from typing import Any, TextIO
 from .machine import end_group
 from .peers import import_peers
 from .protocol import Place, compute
-from .record import FAILED, OUT_OF_MEMORY
-from .units import Unit
+from .store import FAILED, OUT_OF_MEMORY
+from .suite import Unit
 
 MESSAGE = 300  # characters of an error message that are kept
 READY = b"ready"
