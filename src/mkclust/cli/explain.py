@@ -20,6 +20,7 @@ from ..inspection import explain as explained
 from ..io.manifest import require_complete_set
 from ..methods import METHODS, estimator_for
 from ..metrics import ari
+from ..report.words import number
 from .answers import explanation_as_dict
 from .arguments import Reading, in_memory, reads
 from .results import read_labels, read_result
@@ -111,8 +112,7 @@ def _tables(separation: dict[str, list[float | None]]) -> Iterator[Any]:
     for head in heads:
         table.add_column(clean(head), justify="right", no_wrap=True)
     for name, row in zip(rows, values, strict=True):
-        shown = ["–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}" for value in row]
-        table.add_row(clean(name), *shown)
+        table.add_row(clean(name), *(number(value, 2) for value in row))
     yield table
     yield Text(
         "Separation of a cluster from all others: 1 is perfect, 0 the level of chance.",

@@ -12,6 +12,7 @@ import typer
 from ..base import MultiViewClusterer
 from ..exceptions import InputError
 from ..methods import METHODS
+from ..report.words import listed
 from .arguments import grouped, named_numbers
 from .wording import option
 
@@ -68,21 +69,19 @@ def chosen_options(method: str, options: dict[str, Any]) -> dict[str, Any]:
         allowed |= {name: constructor[name] for name in KMEANS}
     for name in given:
         if name not in allowed:
-            listed = ", ".join(map(option, allowed)) or "none"
+            known = ", ".join(map(option, allowed)) or "none"
             users = [other for other in METHODS if other not in WITHOUT_KMEANS]
             users = users if name in KMEANS else list(owners()[name])
             raise InputError(
                 f"{option(name)} is no option of {method}; use --method {_any_of(users)}; "
-                f"options of {method}: {listed}"
+                f"options of {method}: {known}"
             )
     return {name: _value(name, value, allowed[name]) for name, value in given.items()}
 
 
 def _any_of(names: Sequence[str]) -> str:
-    shown = list(names[:3])
-    if len(names) > 3:
-        shown.append(f"any other of {len(names)} methods")
-    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+    more = [f"any other of {len(names)} methods"] if len(names) > 3 else []
+    return listed([*names[:3], *more], "or")
 
 
 def _option(name: str, users: dict[str, inspect.Parameter]) -> inspect.Parameter:

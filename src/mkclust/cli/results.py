@@ -25,6 +25,7 @@ from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 from ..io.manifest import MAX_BYTES
 from ..linalg.kmeans import nearest_centers
 from ..metrics import evaluate
+from ..report.words import description
 
 SCHEMA = 2
 DIGITS = 4  # of a confidence in a table
@@ -64,7 +65,7 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
         },
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,
-        "description": describe(model),
+        "description": description(model),
     }
     support = getattr(model, "support_", None)
     presence = getattr(model, "presence_", None)
@@ -86,16 +87,6 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
             "least": [plain(sample._asdict()) for sample in certain.least()],
         }
     return result
-
-
-def describe(model: Any) -> list[str]:
-    """Return what a method did, one sentence each; nothing for methods without `describe`."""
-    names = tuple(f"{name}:" for name in model.view_names_in_)
-    sentences = model.describe() if hasattr(model, "describe") else ()
-    return [
-        (text if text.startswith(names) else text[:1].upper() + text[1:]).removesuffix(".") + "."
-        for text in sentences
-    ]
 
 
 def valid(text: str) -> str:

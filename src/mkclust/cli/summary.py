@@ -19,7 +19,7 @@ from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..inspection import ChoiceOfK
 from ..metrics import evaluate
-from .results import describe
+from ..report.words import METRICS, counted, description, number, unrelated_words
 from .wording import clean
 
 BAR = 24  # characters of the longest bar
@@ -72,28 +72,17 @@ def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
     return Group(*parts)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "view"), counted(2, "view")
-    ('1 view', '2 views')
-    """
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
 def _alarm(model: Any) -> Iterator[Text]:
     """Name, in red and first of all, the views that are unrelated to the others."""
     names = [str(name) for name in getattr(model, "unrelated_views_", ())]
     if 1 < len(names) == len(model.view_names_in_):
         text = "No two views agree beyond chance: they show no common clusters."
+    elif names:
+        rest = "it" if len(names) == 1 else "them"
+        text = f"{unrelated_words(names)}: compare the labels without {rest}."
     else:
-        verb, rest = ("agrees", "it") if len(names) == 1 else ("agree", "them")
-        text = (
-            f"{clean(' and '.join(names))} {verb} with no other view beyond chance: compare the "
-            f"labels without {rest}."
-        )
-    if names:
-        yield Text.from_markup(f"[bold red]{text}[/]")
+        return
+    yield Text.from_markup(f"[bold red]{clean(text)}[/]")
 
 
 def _table(*columns: str) -> Table:
@@ -125,12 +114,12 @@ def _known(model: Any) -> dict[str, list[str]]:
         found["weight"] = [f"{weight:.3f}" for weight in model.weights_]
     if hasattr(model, "agreement_"):
         shared = mean_agreement(model.agreement_)
-        found["agreement"] = ["-" if np.isnan(value) else f"{value:.2f}" for value in shared]
+        found["agreement"] = [number(value, 2) for value in shared]
     if hasattr(model, "noise_"):
         found["kept"] = [str(d) for d in model.dimensions_]
         noise = {"N-noise": "null", "C-noise": "column", "cross": "cross"}
         for title, name in noise.items():
-            found[title] = [f"{value:.2f}" for value in getattr(model.noise_, name)]
+            found[title] = [number(value, 2) for value in getattr(model.noise_, name)]
     if getattr(model, "presence_", None) is not None:
         found["samples"] = [str(count) for count in model.presence_.sum(axis=0)]
     return found
@@ -156,7 +145,7 @@ def _sentences(model: Any) -> list[str]:
     starts = (*(f"{name}:" for name in model.view_names_in_), "Eigenvectors kept:")
     return [
         text
-        for text in describe(model)
+        for text in description(model)
         if not text.startswith(starts) and text.removesuffix(".").lower() not in notes
     ]
 
@@ -173,9 +162,8 @@ def _cluster_table(labels: np.ndarray) -> Table:
 
 
 def _metrics_line(classes: Any, labels: np.ndarray) -> Text:
-    scores = evaluate(classes, labels)
-    named = {"acc": "ACC", "nmi": "NMI (max)", "purity": "purity", "ari": "ARI"}
-    listed = "   ".join(f"{named[name]} {value:.3f}" for name, value in scores.items())
+    scores = evaluate(classes, labels).items()
+    listed = "   ".join(f"{METRICS[name]} {value:.3f}" for name, value in scores)
     return Text.from_markup(f"Known classes: [bold]{listed}[/]")
 
 

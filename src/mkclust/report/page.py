@@ -11,13 +11,11 @@ from string import Template
 from typing import Any
 
 from .._version import __version__
-from . import explanation, questions, sections
+from . import answers, sections
 from .annotations import clinical
 from .charts import chart_data
-from .confidence import certainty
 from .groups import silhouettes
 from .html import Raw, text
-from .markers import features
 from .subject import Subject
 from .views import spectra, views
 
@@ -34,15 +32,15 @@ def render(subject: Subject) -> str:
         sections.summary(subject, found),
         sections.clusters(subject, found),
         sections.known_classes(subject, data["classes"]),
-        certainty(subject),
+        answers.certainty(subject),
         views(subject),
-        explanation.disagreement(subject),
+        answers.disagreement(subject),
         sections.samples(subject, data["samples"]),
-        features(subject),
+        answers.features(subject),
         clinical(subject),
-        questions.stability(subject),
-        questions.influence(subject),
-        questions.choice(subject),
+        answers.stability(subject),
+        answers.influence(subject),
+        answers.choice(subject),
         sections.blocks(subject, data["blocks"]),
         spectra(subject, data["spectra"]),
         sections.details(subject),
