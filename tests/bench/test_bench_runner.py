@@ -81,7 +81,7 @@ def start(suite, store, jobs=1):
 
 def go(suite, store, jobs=1):
     options = Options(jobs=jobs)
-    run(prepare(str(suite), options), store, options).close()
+    run(prepare(str(suite), options), store).close()
 
 
 def survivors(marker):

@@ -88,11 +88,6 @@ def test_a_machine_that_says_little_is_named_all_the_same(monkeypatch):
     assert machine._began(os.getpid()) == ""
 
 
-def test_a_package_that_is_not_there_has_no_version():
-    assert machine.package_version("mkclust-has-no-such-package") is None
-    assert machine.package_version("numpy") == np.__version__
-
-
 # ---------------------------------------------------------------- peers
 
 

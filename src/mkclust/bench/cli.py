@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ from ..exceptions import InputError
 from .registry import ORDERS, SHUFFLED, registered, unregistered
 from .runner import Experiment, Options, Runner, prepare
 from .runner import run as run_experiment
-from .store import FAILED, OUT_OF_MEMORY, OUT_OF_TIME, Store
+from .store import DONE, FAILED, OUT_OF_MEMORY, OUT_OF_TIME, Store
 from .suite import check_order, load_suite, stored_name, suites
 
 app = typer.Typer(
@@ -84,7 +83,7 @@ def run(
     console = Console(stderr=True, highlight=False, quiet=quiet)
     _print_skipped(experiment, console)
     with following(console, quiet) as report:
-        kept = run_experiment(experiment, store, options, report, keep_kernels)
+        kept = run_experiment(experiment, store, report, keep_kernels)
     _print_counts(kept, experiment.suite.stored_as, console)
     records = kept.records(experiment.suite.stored_as)
     if records and not quiet:
@@ -197,10 +196,9 @@ def _print_skipped(experiment: Experiment, console: Console) -> None:
 
 def _print_counts(store: Store, suite: str, console: Console) -> None:
     records = store.records(suite)
-    counts = Counter(record.status.partition(":")[0] for record in records if record.ok)
-    for status in (OUT_OF_TIME, OUT_OF_MEMORY, FAILED):
-        counts[status] = sum(record.status.startswith(status) for record in records)
-    listed = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    kinds = (DONE, OUT_OF_TIME, OUT_OF_MEMORY, FAILED)
+    counts = [sum(record.status.startswith(kind) for record in records) for kind in kinds]
+    listed = ", ".join(f"{n} {kind}" for n, kind in zip(counts, kinds, strict=True) if n)
     console.print(f"{suite}: {listed or 'nothing to do'}, in {escape(str(store.path))}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 from statistics import median
 
@@ -71,10 +71,10 @@ def standing(results: Results) -> Sheet:
     """
     order = _ordered(results)
     free = [entry for entry in order if not entry[1]]
-    first = _primary(results, order)
+    first = _scores(results, order)
     ranked = first[:, : len(free)]
     metrics = [metric for metric in METRICS if results.measured(metric)] or ["acc"]
-    tables = {metric: _matrix(results, order, metric) for metric in metrics}
+    tables = {metric: _scores(results, order, metric) for metric in metrics}
     comparable = LOG_RANK not in tables
     by_metric = {m: table[:, : len(free)] for m, table in tables.items() if m != LOG_RANK}
     columns: dict[str, Sequence[Cell]] = {"rank": _rank_column(ranked)}
@@ -134,7 +134,7 @@ def leaderboard_scores(results: Results) -> tuple[list[str], np.ndarray]:
     Methods without any result are left out.
     """
     free = [entry for entry in _ordered(results) if not entry[1]]
-    scores = _primary(results, free)
+    scores = _scores(results, free)
     kept = with_results(scores)
     names = [title(method) for (method, _), known in zip(free, kept, strict=True) if known]
     return names, scores[:, kept]
@@ -146,32 +146,23 @@ def _ordered(results: Results) -> list[Entry]:
     free = [entry for entry in entries if not entry[1]]
     if not free:
         return entries
-    ranks = average_ranks(_primary(results, free))
+    ranks = average_ranks(_scores(results, free))
     return [free[j] for j in np.argsort(ranks, kind="stable")] + entries[len(free) :]
 
 
-def _primary(results: Results, entries: Sequence[Entry]) -> np.ndarray:
-    """Return the scores that methods are ranked by: ACC, or log-rank where it was measured."""
-    return _scores(results, entries, dict.fromkeys(results.datasets, "acc") | dict.fromkeys(
-        results.measured(LOG_RANK), LOG_RANK
-    ))  # fmt: skip
+def _scores(results: Results, entries: Sequence[Entry], metric: str = "") -> np.ndarray:
+    """Return (data sets, methods) scores as printed, on the data sets that have the metric.
 
-
-def _matrix(results: Results, entries: Sequence[Entry], metric: str) -> np.ndarray:
-    """Return one metric on the data sets that have it."""
-    return _scores(
-        results, entries, dict.fromkeys(results.measured(metric) or results.datasets, metric)
-    )
-
-
-def _scores(results: Results, entries: Sequence[Entry], metrics: Mapping[str, str]) -> np.ndarray:
-    """Return (data sets, methods) scores as printed, by the metric of each data set."""
-    return np.array(
-        [
-            as_printed([results.score(dataset, method, metric, tuned) for method, tuned in entries])
-            for dataset, metric in metrics.items()
-        ]
-    )
+    Without a `metric`, those that methods are ranked by: ACC, or log-rank where it was measured.
+    """
+    by_test = results.measured(LOG_RANK)
+    pairs = [(dataset, LOG_RANK if dataset in by_test else "acc") for dataset in results.datasets]
+    if metric:
+        pairs = [(dataset, metric) for dataset in results.measured(metric) or results.datasets]
+    return np.array([
+        as_printed([results.score(dataset, method, name, tuned) for method, tuned in entries])
+        for dataset, name in pairs
+    ])  # fmt: skip
 
 
 def _common(scores: np.ndarray) -> np.ndarray:

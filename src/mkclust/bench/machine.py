@@ -18,7 +18,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 from .._version import __version__
@@ -39,16 +39,8 @@ def versions() -> str:
     """Return the versions that results depend on, as JSON."""
     found = {"mkclust": __version__, "python": platform.python_version()}
     for name in ("numpy", "scipy", "scikit-learn"):
-        found[name] = package_version(name) or "?"
+        found[name] = version(name)
     return json.dumps(found)
-
-
-def package_version(name: str) -> str | None:
-    """Return the installed version of a package, or None."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def owner_name(pid: int | None = None) -> str:

@@ -38,10 +38,6 @@ class Place:
     cache: Path
     seconds: float = float("inf")
 
-    def shared(self, unit: Unit) -> Shared:
-        """Return the folder of the kernels that a unit uses."""
-        return Shared.of(self.cache, unit)
-
 
 @dataclass(frozen=True)
 class Fit:
@@ -65,7 +61,7 @@ def compute(unit: Unit, place: Place) -> Outcome:
             return build_kernels(unit, place)
         entry = dataset(unit.dataset, place.data)
         if unit.needs_kernels:
-            shared = place.shared(unit)
+            shared = Shared.of(place.cache, unit)
             truth: Truth = Classes(shared.classes())
             fit = fitted(unit, shared.kernels(), entry.k, place.seconds)
             return scored(unit, fit, truth, shared.cpu())
@@ -89,7 +85,7 @@ def given_views(unit: Unit, entry: Dataset, views: MultiView) -> MultiView:
 
 def build_kernels(unit: Unit, place: Place) -> Outcome:
     """Compute the shared kernels of a data set, which other units wait for."""
-    shared = place.shared(unit)
+    shared = Shared.of(place.cache, unit)
     began = time.perf_counter()
     if not shared.ready:
         shared.build(dataset(unit.dataset, place.data), place.data, unit)
@@ -154,8 +150,8 @@ def repeated(label: Callable[[int], Any], unit: Unit, seconds: float) -> Fit:
 
 def scored(unit: Unit, fit: Fit, truth: Truth, shared_cpu: float = 0.0) -> Outcome:
     """Return mean and standard deviation of every metric over the repetitions."""
-    rows = row_order(truth.values, unit.order, unit.seed)
-    found = [truth.scores(in_original_order(labels, rows)) for labels in fit.labels]
+    back = np.argsort(row_order(truth.values, unit.order, unit.seed))
+    found = [truth.scores(labels[back]) for labels in fit.labels]
     table = []
     for metric, normalizer in found[0]:
         values = [scores[metric, normalizer] for scores in found]
@@ -164,17 +160,6 @@ def scored(unit: Unit, fit: Fit, truth: Truth, shared_cpu: float = 0.0) -> Outco
         DONE, metrics=table, runs=len(found), cpu=fit.cpu, wall=fit.wall,
         shared_cpu=shared_cpu + fit.spectra,
     )  # fmt: skip
-
-
-def in_original_order(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the labels (n,) of samples taken at `rows` in the order of the data set.
-
-    >>> in_original_order(np.array([7, 8, 9]), np.array([2, 0, 1])).tolist()
-    [8, 9, 7]
-    """
-    found = np.empty_like(labels)
-    found[rows] = labels
-    return found
 
 
 @contextmanager

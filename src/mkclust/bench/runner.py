@@ -32,19 +32,44 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXP
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Folders, limits and interpreters of a run."""
+class Options:
+    """Where a suite runs, and what overrides its file; None keeps the value of the file."""
 
-    data: Path | None
-    cache: Path
-    limits: Limits
+    data: Path | None = None
+    datasets: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
     jobs: int = 1
+    time_limit: float | None = None
+    memory_limit: float | None = None
     peers_python: str | None = None
+    retry: bool = False
+    order: str | None = None
 
     def python(self, method: str) -> str:
         """Return the interpreter that runs a method."""
         foreign = method in PEERS and PEERS[method].package
         return self.peers_python if foreign and self.peers_python else sys.executable
+
+    def applied(self, suite: Suite) -> Suite:
+        """Return the suite with the values that override its file."""
+        names = ("datasets", "methods", "order", "time_limit", "memory_limit")
+        given = {name: getattr(self, name) for name in names}
+        return replace(suite, **{name: value for name, value in given.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The units to run, the data sets that are absent and the peers that are not installed."""
+
+    options: Options
+    suite: Suite
+    planned: list[Planned]
+    absent: list[Dataset]
+    not_installed: list[str]
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.suite.time_limit, self.suite.memory_limit * 2**30)
 
 
 @dataclass
@@ -76,13 +101,15 @@ class Job:
 
 
 class Runner:
-    """Runs the open units of a suite; `report` is called after every change."""
+    """Runs the open units of an experiment; `report` is called after every change."""
 
     def __init__(
-        self, store: Store, setting: Setting, report: Callable[[Runner], None] = lambda _: None
+        self, store: Store, experiment: Experiment, cache: Path, report: Callable[[Runner], None]
     ) -> None:
         self.store = store
-        self.setting = setting
+        self.options = experiment.options
+        self.limits = experiment.limits
+        self.cache = cache
         self.report = report
         self.owner = owner_name()
         self.jobs: list[Job] = []
@@ -112,7 +139,7 @@ class Runner:
     def _fill(self) -> bool:
         """Start workers up to the number of jobs; return whether any was started."""
         started = False
-        while len(self.jobs) < self.setting.jobs:
+        while len(self.jobs) < self.options.jobs:
             units = self.store.claim(self.owner, BATCH)
             if not units:
                 break
@@ -127,24 +154,22 @@ class Runner:
         return True
 
     def _start(self, units: list[Unit]) -> Job:
-        setting = self.setting
+        data = self.options.data
         job = {
-            "data": None if setting.data is None else str(setting.data.resolve()),
-            "cache": str(setting.cache.resolve()),
-            "seconds": setting.limits.seconds,
+            "data": None if data is None else str(data.resolve()),
+            "cache": str(self.cache.resolve()),
+            "seconds": self.limits.seconds,
             "units": [unit.text() for unit in units],
         }
-        worker = self._server(setting.python(units[0].method)).start()
+        python = self.options.python(units[0].method)
+        if python not in self._servers:
+            self._servers[python] = Server(python, environment())
+        worker = self._servers[python].start()
         with os.fdopen(os.dup(worker.output), "wb") as pipe:
             pipe.write(json.dumps(job).encode() + b"\n")
         started = Job(worker, list(units))
         self._selector.register(worker.input, selectors.EVENT_READ, started)
         return started
-
-    def _server(self, python: str) -> Server:
-        if python not in self._servers:
-            self._servers[python] = Server(python, environment())
-        return self._servers[python]
 
     def _listen(self) -> None:
         for key, _ in self._selector.select(TICK):
@@ -169,17 +194,17 @@ class Runner:
         self._finish(unit, Outcome(**answer, metrics=metrics))
 
     def _finish(self, unit: Unit, outcome: Outcome) -> None:
-        self.store.finish(unit.id, outcome, self.setting.limits)
+        self.store.finish(unit.id, outcome, self.limits)
         self.finished += 1
         if unit.method == KERNELS and outcome.status != DONE:
             reason = f"kernels: {outcome.message}" if outcome.message else "kernels"
             for waiting in self.store.waiting(unit.id):
                 status = Outcome(outcome.status, reason)
-                self.store.finish(waiting, status, self.setting.limits)
+                self.store.finish(waiting, status, self.limits)
         self.report(self)
 
     def _hold_to_limits(self) -> None:
-        now, most = usages(), self.setting.limits
+        now, most = usages(), self.limits
         for job in list(self.jobs):
             usage = now.get(job.worker.pid, Usage())
             passed = time.monotonic() - job.since
@@ -250,34 +275,9 @@ def _term_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@dataclass(frozen=True)
-class Options:
-    """Where a suite runs, and what overrides its file; None keeps the value of the file."""
-
-    data: Path | None = None
-    datasets: tuple[str, ...] | None = None
-    methods: tuple[str, ...] | None = None
-    jobs: int = 1
-    time_limit: float | None = None
-    memory_limit: float | None = None
-    peers_python: str | None = None
-    retry: bool = False
-    order: str | None = None
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """The units to run, the data sets that are absent and the peers that are not installed."""
-
-    suite: Suite
-    planned: list[Planned]
-    absent: list[Dataset]
-    not_installed: list[str]
-
-
 def prepare(name: str, options: Options) -> Experiment:
     """Select data sets, methods and limits; list what is absent."""
-    suite = _overridden(load_suite(name), options)
+    suite = options.applied(load_suite(name))
     members = suite.members(options.data)
     absent = [entry for entry in members if not entry.present(options.data)]
     present = [entry for entry in members if entry.present(options.data)]
@@ -286,13 +286,13 @@ def prepare(name: str, options: Options) -> Experiment:
     missing = [method for method in named if method not in there]
     kept = tuple(method for method in suite.methods if method not in missing)
     planned = expand(replace(suite, methods=kept), present, options.data)
-    return Experiment(suite, [item for item in planned if _applies(item, options)], absent, missing)
+    planned = [item for item in planned if _applies(item.unit, options.data)]
+    return Experiment(options, suite, planned, absent, missing)
 
 
 def run(
     experiment: Experiment,
     path: Path,
-    options: Options,
     report: Callable[[Runner], None] = lambda _: None,
     keep_kernels: bool = False,
 ) -> Store:
@@ -300,47 +300,27 @@ def run(
 
     Shared kernels are kept beside the store until no unit needs them.
     """
-    suite = experiment.suite
     store = Store(path)
-    limits = Limits(suite.time_limit, suite.memory_limit * 2**30)
-    store.plan(suite.stored_as, experiment.planned, limits)
-    if options.retry:
+    store.plan(experiment.suite.stored_as, experiment.planned, experiment.limits)
+    if experiment.options.retry:
         store.retry()
     cache = path.with_name(path.name + ".kernels")
-    shared = _shared(experiment.planned, cache)
+    units = [item.unit for item in experiment.planned if item.unit.needs_kernels]
+    shared = {unit.shared().id: Shared.of(cache, unit) for unit in units}
     for unit_id, kernels in shared.items():
         if not kernels.ready:
             store.forget(unit_id)
-    setting = Setting(options.data, cache, limits, options.jobs, options.peers_python)
-    Runner(store, setting, report).run()
-    if not keep_kernels:
-        _remove(shared, cache, store)
-    return store
-
-
-def _shared(planned: Sequence[Planned], cache: Path) -> dict[str, Shared]:
-    """Return the shared kernels of the units, by the id of the unit that computes them."""
-    units = [item.unit for item in planned if item.unit.needs_kernels]
-    return {unit.shared().id: Shared.of(cache, unit) for unit in units}
-
-
-def _remove(shared: dict[str, Shared], cache: Path, store: Store) -> None:
-    """Delete the kernels that no open unit needs."""
-    for unit_id, kernels in shared.items():
+    Runner(store, experiment, cache, report).run()
+    for unit_id, kernels in () if keep_kernels else shared.items():
         if not store.waiting(unit_id):
             store.forget(unit_id)
             kernels.remove()
     remove_empty(cache)
+    return store
 
 
-def _overridden(suite: Suite, options: Options) -> Suite:
-    names = ("datasets", "methods", "order", "time_limit", "memory_limit")
-    given = {name: getattr(options, name) for name in names}
-    return replace(suite, **{name: value for name, value in given.items() if value is not None})
-
-
-def _applies(item: Planned, options: Options) -> bool:
+def _applies(unit: Unit, data: Path | None) -> bool:
     """Return False for a peer that needs features on a data set that holds kernels."""
-    if item.unit.method in METHODS or uses_kernels(item.unit.method):
+    if unit.method in METHODS or uses_kernels(unit.method):
         return True
-    return dataset(item.unit.dataset, options.data).kernel != ""
+    return dataset(unit.dataset, data).kernel != ""

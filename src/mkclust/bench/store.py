@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -224,21 +224,21 @@ class Store:
                 "INSERT OR IGNORE INTO machines (description) VALUES (?)", (machine(),)
             )
             row = self._db.execute("SELECT id FROM machines WHERE description = ?", (machine(),))
+            values = asdict(outcome) | {
+                "time_limit": limits.seconds, "memory_limit": limits.bytes, "owner": None,
+                "machine": row.fetchone()[0], "finished": time.time(),
+            }  # fmt: skip
+            metrics, runs = values.pop("metrics"), values.pop("runs")
             changed = self._db.execute(
-                """UPDATE units SET status = ?, message = ?, cpu = ?, wall = ?, peak = ?,
-                shared_cpu = ?, time_limit = ?, memory_limit = ?, versions = ?, machine = ?,
-                finished = ?, owner = NULL WHERE id = ? AND status IS NULL""",
-                (
-                    outcome.status, outcome.message, outcome.cpu, outcome.wall, outcome.peak,
-                    outcome.shared_cpu, limits.seconds, limits.bytes, outcome.versions,
-                    row.fetchone()[0], time.time(), unit_id,
-                ),
-            )  # fmt: skip
+                f"""UPDATE units SET {", ".join(f"{name} = :{name}" for name in values)}
+                WHERE id = :id AND status IS NULL""",
+                values | {"id": unit_id},
+            )
             if changed.rowcount == 0:
                 return False
             self._db.executemany(
                 "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?)",
-                [(unit_id, *row, outcome.runs) for row in outcome.metrics],
+                [(unit_id, *row, runs) for row in metrics],
             )
             return True
 

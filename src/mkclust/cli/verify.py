@@ -73,7 +73,8 @@ def _claims(
     result = read_result(folder)
     yield from _data_claims(result, data)
     samples, labels = read_labels(folder)
-    yield Claim("every sample has a label", _length_problem(labels, data))
+    counts = f"{len(labels)} labels for {len(data)} samples"
+    yield Claim("every sample has a label", "" if len(labels) == len(data) else counts)
     if data.index is not None and samples is not None:
         differ = samples != [str(name) for name in data.index]
         text = "the names in labels.csv are not those of the data, in this order" if differ else ""
@@ -95,12 +96,6 @@ def _data_claims(result: dict[str, Any], data: MultiView | Rows) -> Iterator[Cla
         same = before[name] == now[name]
         problem = "" if same else "values, sample names or the order of rows or columns differ"
         yield Claim(f"view {name} holds the data that were clustered", problem)
-
-
-def _length_problem(labels: np.ndarray, data: MultiView | Rows) -> str:
-    if len(labels) == len(data):
-        return ""
-    return f"{len(labels)} labels for {len(data)} samples"
 
 
 def _model_claims(
