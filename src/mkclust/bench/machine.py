@@ -8,11 +8,9 @@ would also count mapped files and reserved areas, and makes BLAS fail without a 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import platform
-import signal
 import socket
 import subprocess
 import time
@@ -116,12 +114,6 @@ def usages() -> dict[int, Usage]:
             own = Usage(cpu, float(int(fields[21]) * page), fields[0] == "R")
             found[group] = found.get(group, Usage()) + own
     return found
-
-
-def end_group(group: int) -> None:
-    """Kill all processes of a group, if there are any."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
 
 
 def _usages_by_ps() -> dict[int, Usage]:

@@ -235,7 +235,9 @@ def grid_figure(grid: Grid, name: str) -> Any:
             _bars(ax, grid, metric)
         axes[-1].set_xticks(np.arange(len(grid.c1)), [f"{c}k" for c in grid.c1])
         axes[-1].set_xlabel(f"HMKC: width c₁ of the first layer ({name})")
-        figure.legend(*_legend(axes[0], grid), loc="outside right center", handlelength=1.2)
+        handles, names = axes[0].get_legend_handles_labels()  # the line of MKC-DNM is first
+        figure.legend([*handles[1:], handles[0]], [*names[1:], names[0]],
+                      loc="outside right center", handlelength=1.2)  # fmt: skip
     return figure
 
 
@@ -244,7 +246,7 @@ def _bars(ax: Any, grid: Grid, metric: str) -> None:
     for j in range(len(grid.c2)):
         places = np.arange(len(grid.c1)) - 0.43 + (j + 0.5) * width
         ax.bar(places, grid.scores[metric][:, j], width, color=_shade(j, len(grid.c2)),
-               edgecolor="black", linewidth=0.3, label=f"{grid.c2[j]}k")  # fmt: skip
+               edgecolor="black", linewidth=0.3, label=f"c₂ = {grid.c2[j]}k")  # fmt: skip
     ax.axhline(grid.level[metric], color="#b3261e", linewidth=1.4, linestyle=(0, (6, 2)),
                label="MKC-DNM")  # fmt: skip
     top = max(np.nanmax(grid.scores[metric]), grid.level[metric])
@@ -257,13 +259,6 @@ def _bars(ax: Any, grid: Grid, metric: str) -> None:
 def _shade(place: int, count: int) -> str:
     """Return a gray level from light to dark, as matplotlib writes it."""
     return f"{0.95 - 0.75 * place / max(count - 1, 1):.3f}"
-
-
-def _legend(ax: Any, grid: Grid) -> tuple[list[Any], list[str]]:
-    handles, texts = ax.get_legend_handles_labels()
-    by_text = dict(zip(texts, handles, strict=True))
-    names = [f"c₂ = {c}k" for c in grid.c2] + ["MKC-DNM"]
-    return [by_text[text.removeprefix("c₂ = ")] for text in names], names
 
 
 def _percent(record: Record | None, metric: str) -> float:

@@ -96,7 +96,7 @@ def fitted(unit: Unit, data: MultiView | MappedKernels, k: int, seconds: float) 
     """Fit a method to views, or to the shared kernels if it works on kernels."""
     settings = dict(unit.parameters)
     if unit.method == "best-view":
-        data, method = _only(data, settings.pop("view")), "akkm"
+        data, method = data.select([data.names[settings.pop("view")]]), "akkm"
     elif unit.method in METHODS:
         method = unit.method
     else:
@@ -179,12 +179,6 @@ def _fit(
     assert isinstance(model, KernelClusterer) and isinstance(data, MappedKernels)
     with remembered_by(spectra):
         return model.fit_kernels(data)
-
-
-def _only(data: MultiView | MappedKernels, position: int) -> MultiView | MappedKernels:
-    if isinstance(data, MappedKernels):
-        return data.only(position)
-    return data.select([data.names[position]])
 
 
 def _settings_for(data: MultiView | MappedKernels, method: str) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -78,9 +77,7 @@ class Dataset:
 
     def find(self, folder: Path | None) -> Path | None:
         """Return the data set's file in the folder; upper and lower case are not distinguished."""
-        if folder is None or not folder.is_dir():
-            return None
-        present = {path.name.lower(): path for path in sorted(folder.iterdir())}
+        present = {path.name.lower(): path for path in _inside(folder)}
         return next((present[f.lower()] for f in self.files if f.lower() in present), None)
 
     def present(self, folder: Path | None) -> bool:
@@ -131,8 +128,12 @@ class Dataset:
 @cache
 def registered() -> Mapping[str, Dataset]:
     """Return all registered data sets by name: the public ones, then those of the package."""
-    known = {name: _entry(name, entry) for name, entry in public_sets().items()}
-    return known | {dataset.name: dataset for dataset in _bundled_sets()}
+    lists = ("files", "views")
+    public = (
+        Dataset(name=name, **{**entry, **{key: tuple(entry[key]) for key in lists}})
+        for name, entry in public_sets().items()
+    )
+    return {dataset.name: dataset for dataset in (*public, *_bundled_sets())}
 
 
 def dataset(name: str, folder: Path | None = None) -> Dataset:
@@ -147,9 +148,8 @@ def dataset(name: str, folder: Path | None = None) -> Dataset:
         return replace(dataset(found[0], folder), name=name, gaps=found[1])
     if folder is not None and name in cohort_names(folder):
         return _cohort(folder, name)
-    path = folder / name if folder is not None else None
-    if path is not None and path.is_file() and path.suffix.lower() in READABLE:
-        return _unregistered(path)
+    if folder is not None and (folder / name).is_file() and name.lower().endswith(READABLE):
+        return _unregistered(folder / name)
     listed = ", ".join(known)
     raise InputError(f"unknown data set {name!r}: known are {listed}, or a file in --data by name")
 
@@ -159,24 +159,21 @@ def cohort_names(folder: Path | None) -> list[str]:
 
     The classes of ``NAME`` are in ``NAME-subtypes``, the survival times in ``NAME-survival``.
     """
-    if folder is None or not folder.is_dir():
-        return []
     known = {name for entry in registered().values() for name in entry.files}
-    beside = {path.name for path in folder.iterdir() if path.is_dir()}
+    beside = {path.name for path in _inside(folder) if path.is_dir()}
     found = {name for name in beside for what in TRUTHS if f"{name}-{what}" in beside}
     return sorted(found - known)
 
 
 def unregistered(folder: Path | None) -> list[str]:
     """List the readable files of the folder that belong to no registered data set."""
-    if folder is None or not folder.is_dir():
-        return []
     known = {name.lower() for entry in registered().values() for name in entry.files}
-    return [
-        path.name
-        for path in sorted(folder.iterdir())
-        if path.suffix.lower() in READABLE and path.name.lower() not in known
-    ]
+    readable = [path.name for path in _inside(folder) if path.suffix.lower() in READABLE]
+    return [name for name in readable if name.lower() not in known]
+
+
+def _inside(folder: Path | None) -> list[Path]:
+    return [] if folder is None or not folder.is_dir() else sorted(folder.iterdir())
 
 
 def class_numbers(views: MultiView) -> np.ndarray:
@@ -237,11 +234,6 @@ def checksum(path: Path) -> str:
         return hashlib.sha256("".join(lines).encode()).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _entry(name: str, entry: Mapping[str, Any]) -> Dataset:
-    lists = {key: tuple(entry[key]) for key in ("files", "views")}
-    return Dataset(name=name, **{**entry, **lists})
 
 
 def _unregistered(path: Path) -> Dataset:

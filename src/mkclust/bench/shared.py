@@ -46,9 +46,9 @@ class MappedKernels(KernelBank):
         found = (path for path, K in zip(self._paths, self._mapped, strict=True) if K is matrix)
         return next(found, None)
 
-    def only(self, position: int) -> MappedKernels:
-        """Return a bank of one of the kernels."""
-        return MappedKernels([self._paths[position]], [self.names[position]])
+    def select(self, names: Sequence[str]) -> MappedKernels:
+        """Return a bank of some of the kernels."""
+        return MappedKernels([self._paths[self.names.index(name)] for name in names], names)
 
 
 class SharedSpectra:

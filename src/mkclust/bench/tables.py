@@ -65,7 +65,12 @@ def render(
     results = Results(records)
     if not results.datasets:
         raise InputError(f"no results for {suite!r}; first: mkclust bench run {suite}")
-    tables = sheets(results, suite, spread)
+    if suite == "paper-table2":
+        tables = [table2(results, spread)]
+    elif suite == "paper-table3":
+        tables = [table3(results)]
+    else:
+        tables = leaderboard.sheets(results, spread)
     if SORTED in results.orders:
         tables[0] = replace(tables[0], notes=(SORTED_NOTE, *tables[0].notes))
     return written(tables[:1] if brief else tables, fmt)
@@ -97,24 +102,18 @@ def _write_parquet(rows: list[dict[str, object]], out: Path) -> None:
         pq.write_table(table, file)
 
 
-def sheets(results: Results, suite: str, spread: bool = False) -> list[Sheet]:
-    """Return the tables of a suite."""
-    if suite == "paper-table2":
-        return [table2(results, spread)]
-    if suite == "paper-table3":
-        return [table3(results)]
-    return leaderboard.sheets(results, spread)
-
-
 def table2(results: Results, spread: bool = False) -> Sheet:
     """Return Table 2: tuned, default and published scores, and tuned minus published."""
     lines = [line for metric in METRICS for line in _metric_lines(results, metric, spread)]
     notes = [TUNED_NOTE, f"difference: tuned minus published. {NMI_NOTE} {RANK_NOTE}"]
+    return _sheet("Table 2: ACC, NMI, purity and ARI in percent", results, lines, notes)
+
+
+def _sheet(name: str, results: Results, lines: Sequence[Line], notes: Sequence[str]) -> Sheet:
+    """Return a table with a column per method, and what was not run as notes."""
     columns = tuple(title(method) for method in results.methods)
-    return Sheet(
-        "Table 2: ACC, NMI, purity and ARI in percent", ("data set", ""), columns, tuple(lines),
-        (*notes, *_settings_tried(results), *reasons(results)),
-    )  # fmt: skip
+    notes = (*notes, *_settings_tried(results), *reasons(results))
+    return Sheet(name, ("data set", ""), columns, tuple(lines), notes)
 
 
 def _settings_tried(results: Results) -> list[str]:
@@ -166,11 +165,7 @@ def table3(results: Results) -> Sheet:
         "kernels: the kernels that all methods of a data set share; they are computed once and not "
         "contained in the other rows. Published: CPU seconds on the authors' machine.",
     )
-    columns = tuple(title(method) for method in results.methods)
-    return Sheet(
-        "Table 3: time in seconds", ("data set", ""), columns, tuple(lines),
-        (*notes, *_settings_tried(results), *reasons(results)),
-    )  # fmt: skip
+    return _sheet("Table 3: time in seconds", results, lines, notes)
 
 
 def _time_rows(results: Results, dataset: str) -> dict[str, list[Cell]]:

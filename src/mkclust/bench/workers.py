@@ -23,9 +23,8 @@ import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from .machine import end_group
 from .peers import import_peers
 from .protocol import Place, compute
 from .store import FAILED, OUT_OF_MEMORY
@@ -86,7 +85,8 @@ class Worker:
 
     def end(self) -> None:
         """Kill the worker and all processes that it started."""
-        end_group(self.pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         os.close(self.output)
         os.close(self.input)
 
@@ -129,14 +129,16 @@ def work() -> None:
     """Do the job that arrives on standard input."""
     job = json.loads(sys.stdin.readline())
     end_with_the_runner()
-    answers = _take_standard_output()
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what methods print goes to standard error
     data = None if job["data"] is None else Path(job["data"])
     place = Place(data, Path(job["cache"]), job["seconds"])
     for text in job["units"]:
         unit = Unit.parsed(text)
-        _send(answers, {"began": unit.id})
+        print(json.dumps({"began": unit.id}), file=answers, flush=True)
         reset_peak()
-        _send(answers, {"unit": unit.id, **attempt(unit, place), "peak": peak()})
+        outcome = {"unit": unit.id, **attempt(unit, place), "peak": peak()}
+        print(json.dumps(outcome), file=answers, flush=True)
 
 
 def attempt(unit: Unit, place: Place) -> dict[str, Any]:
@@ -183,18 +185,6 @@ def peak() -> float:
         import resource
 
         return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024.0
-
-
-def _take_standard_output() -> TextIO:
-    """Keep the pipe for answers, and redirect what methods print to standard error."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    return answers
-
-
-def _send(answers: TextIO, message: dict[str, Any]) -> None:
-    answers.write(json.dumps(message) + "\n")
-    answers.flush()
 
 
 if __name__ == "__main__":
