@@ -125,7 +125,7 @@ def order_table(records: Sequence[Record]) -> list[str]:
              "|:---|---:|---:|---:|---:|---:|"]  # fmt: skip
     for method in pair[1].methods:
         found = [
-            [results.default(name, method, "acc").mean for results in pair]
+            [results.score(name, method, "acc").mean for results in pair]
             for name in pair[1].datasets
         ]
         both = [(name, row) for name, row in zip(pair[1].datasets, found, strict=True)

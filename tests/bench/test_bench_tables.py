@@ -175,7 +175,7 @@ def test_a_method_with_a_grid_that_was_not_run_is_not_passed_off_as_tuned():
 
 def test_seeds_are_joined():
     twice = [record("Mfeat", "akkm", acc, seed=seed) for seed, acc in enumerate((0.4, 0.6))]
-    score = Results(twice).default("Mfeat", "akkm", "acc")
+    score = Results(twice).score("Mfeat", "akkm", "acc")
     assert score.mean == pytest.approx(0.5)
     assert score.std == pytest.approx(np.sqrt(0.1**2 + 0.01**2))
 

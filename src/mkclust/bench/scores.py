@@ -104,20 +104,12 @@ class Results:
         }
         return [dataset for dataset in self.datasets if dataset in having]
 
-    def default(self, dataset: str, method: str, metric: str) -> Score:
-        """Return the score of the default setting."""
-        return _best(self.points(dataset, method, tuned=False)[:1], metric)
-
-    def tuned(self, dataset: str, method: str, metric: str) -> Score:
-        """Return the best score over the grid; for a method without a grid the default."""
-        grid = self.points(dataset, method, tuned=True)
-        return _best(grid, metric) if grid or has_grid(method) else self.default(
-            dataset, method, metric
-        )  # fmt: skip
-
-    def score(self, dataset: str, method: str, metric: str, tuned: bool) -> Score:
-        """Return the tuned or the default score."""
-        return (self.tuned if tuned else self.default)(dataset, method, metric)
+    def score(self, dataset: str, method: str, metric: str, tuned: bool = False) -> Score:
+        """Return the score of the default setting, or the best over the grid, if there is one."""
+        grid = self.points(dataset, method, tuned=True) if tuned else []
+        if not (grid or (tuned and has_grid(method))):
+            grid = self.points(dataset, method, tuned=False)[:1]
+        return _best(grid, metric)
 
 
 def _published_position(method: str) -> int:

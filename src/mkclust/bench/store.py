@@ -123,7 +123,6 @@ class Store:
         self.path = Path(path)
         try:
             self._db = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
-            self._db.row_factory = sqlite3.Row
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             with self._writing():
@@ -283,9 +282,11 @@ class Store:
     ) -> Iterator[tuple[sqlite3.Row, list[sqlite3.Row]]]:
         """Yield the finished units in the order of the plan, each with its metrics."""
         scores: dict[str, list[sqlite3.Row]] = {}
-        for score in self._db.execute("SELECT * FROM metrics"):
+        cursor = self._db.cursor()
+        cursor.row_factory = sqlite3.Row
+        for score in cursor.execute("SELECT * FROM metrics"):
             scores.setdefault(score["unit"], []).append(score)
-        for unit in self._db.execute(FINISHED, (suite, suite)):
+        for unit in cursor.execute(FINISHED, (suite, suite)):
             yield unit, scores.get(unit["id"], [])
 
     def _enter(self, unit: Unit) -> None:

@@ -132,8 +132,8 @@ def _metric_lines(results: Results, metric: str, spread: bool) -> list[Line]:
     section = f"{METRIC_TITLES[metric]} (%)"
     lines, table = [], {TUNED: [], DEFAULT: [], PUBLISHED: []}  # type: ignore[var-annotated]
     for dataset in results.datasets:
-        found = [results.tuned(dataset, method, metric) for method in results.methods]
-        plain = [results.default(dataset, method, metric) for method in results.methods]
+        found = [results.score(dataset, method, metric, tuned=True) for method in results.methods]
+        plain = [results.score(dataset, method, metric) for method in results.methods]
         keys = [reference(dataset, method, metric) for method in results.methods]
         printed = [Score(published.scores().get(key)) for key in keys]
         rows = {TUNED: found, DEFAULT: plain}

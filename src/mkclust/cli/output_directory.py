@@ -103,12 +103,10 @@ class OutputFolder:
         OSError names it. A folder that was deleted during the run is created again.
         """
         try:
-            return self._placed(write, model)
-        except FileNotFoundError:
             try:
                 return self._placed(write, model)
-            except (OSError, InputError) as error:
-                raise _rescued(self.path, write, model, error) from None
+            except FileNotFoundError:
+                return self._placed(write, model)
         except (OSError, InputError) as error:
             raise _rescued(self.path, write, model, error) from None
 

@@ -139,8 +139,9 @@ def blocks(model: Any, view: str | None = None, ax: Any = None) -> Any:
     edges = block_edges(labels)
     for cluster, (start, end) in enumerate(pairwise(edges)):
         color, _ = palette.style(cluster)
-        for band in ((start, -0.035, end - start, 0.03), (-0.035, start, 0.03, end - start)):
-            ax.add_patch(_rectangle(band, color))
+        bands = ((start, 0.03, end - start, -0.035), (-0.035, end - start, 0.03, start))
+        for x, height, width, bottom in bands:
+            ax.bar(x, height, width, bottom, align="edge", color=color, linewidth=0)
     middles = (edges[:-1] + edges[1:]) / 2
     ax.set_yticks(middles, [str(cluster) for cluster in range(len(middles))])
     ax.tick_params(length=0)
@@ -340,12 +341,6 @@ def _heat() -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("mkclust", palette.HEAT_LIGHT)
-
-
-def _rectangle(band: tuple[float, float, float, float], color: str) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(band[:2], *band[2:], color=color, linewidth=0)
 
 
 def _name_views(ticks: Any, texts: Any, model: Any, order: np.ndarray, **style: Any) -> None:
