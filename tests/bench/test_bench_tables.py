@@ -15,13 +15,13 @@ from mkclust.bench.ranks import (
     average_ranks,
     critical_difference,
     friedman,
-    holm,
     rank_rows,
 )
 from mkclust.bench.scores import METRICS, Results, title
 from mkclust.bench.sheet import BEST, FORMATS, SECOND, Cell, Line, Sheet, mark_extremes, written
 from mkclust.bench.store import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
 from mkclust.exceptions import InputError
+from mkclust.inspection.annotations import corrected
 from mkclust.methods import METHODS
 
 PAPER = ("bbcsport", "plant", "sensitvehicle", "ccv", "flower102", "reuters")
@@ -110,8 +110,9 @@ def test_methods_are_joined_within_the_difference_and_not_beyond():
 
 
 def test_holm_by_hand():
-    assert holm([0.02, 0.01, 0.9, 0.03]) == pytest.approx([0.06, 0.04, 0.9, 0.06])
-    assert holm([0.6, 0.7]).tolist() == [1.0, 1.0]
+    found = corrected(np.array([0.02, 0.01, 0.9, 0.03]), "holm")
+    assert found == pytest.approx([0.06, 0.04, 0.9, 0.06])
+    assert corrected(np.array([0.6, 0.7]), "holm").tolist() == [1.0, 1.0]
 
 
 def test_signed_ranks_by_hand():

@@ -164,7 +164,7 @@ def _print(
 ) -> None:
     console = Console(highlight=False, quiet=job.quiet, stderr=job.json)
     for note in data.notes:
-        console.print(f"[dim]{clean(note)}[/]")
+        console.print(f"[dim]{clean(in_options(note))}[/]")
     if found.choice is not None:
         console.print(choice_table(found.choice, job.model))
     console.print(summary(job.model, data))

@@ -33,7 +33,7 @@ COLUMNS = {  # what the columns of the table of views mean
     "kept": "eigenvectors kept",
     "N-noise": "what the view adds to the consensus",
     "C-noise": "what it lacks of the consensus",
-    "cross": "what views add to each other",
+    "cross": "what lies partly inside and partly outside it",
     "samples": "samples that the view holds",
 }
 
@@ -129,7 +129,7 @@ def _remarks(model: Any) -> Iterator[str]:
     """Explain the columns of the table of views, and describe what the method did."""
     meanings = dict(COLUMNS)
     if model.name != "graph-fusion":
-        meanings["weight"] = "weight of the view in this method"
+        meanings["weight"] = "weight that the method gives to the view"
     legend = [f"{name}: {meanings[name]}" for name in _known(model)]
     if legend:
         yield f"[dim]{'; '.join(legend)}[/]"
