@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from mkclust import METHODS
-from mkclust.bench.leaderboard import leaderboard_scores, scoreboard, standing
 from mkclust.bench.ranks import average_ranks
 from mkclust.bench.registry import dataset
 from mkclust.bench.scores import Results, title
 from mkclust.bench.sheet import written
 from mkclust.bench.store import Record, Store
+from mkclust.bench.tables import leaderboard_scores, scoreboard, standing
 from mkclust.bench.truth import LOG_RANK
 
 ROOT = Path(__file__).resolve().parent.parent

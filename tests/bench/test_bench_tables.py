@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from mkclust.bench import published, tables
-from mkclust.bench.leaderboard import leaderboard_scores, scoreboard, standing
 from mkclust.bench.ranks import (
     against,
     alike,
@@ -20,6 +19,7 @@ from mkclust.bench.ranks import (
 from mkclust.bench.scores import METRICS, Results, title
 from mkclust.bench.sheet import BEST, FORMATS, SECOND, Cell, Line, Sheet, mark_extremes, written
 from mkclust.bench.store import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
+from mkclust.bench.tables import leaderboard_scores, scoreboard, standing
 from mkclust.exceptions import InputError
 from mkclust.inspection.annotations import corrected
 from mkclust.methods import METHODS
@@ -298,7 +298,7 @@ def test_csv_parses_back_in_full(records):
 
 
 def test_a_pipe_in_a_name_does_not_break_markdown():
-    sheet = Sheet("t", ("row", ""), ("x|y",), (Line("", "a|b", "", (Cell("1", 1.0),)),))
+    sheet = Sheet("t", "row", ("x|y",), (Line("", "a|b", "", (Cell("1", 1.0),)),))
     assert r"| a\|b | 1 |" in written([sheet], "markdown")
 
 

@@ -31,11 +31,11 @@ from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import top_eigenpairs
 from ..metrics import accuracy, evaluate
 from .figures import DOUBLE, INKS, LINES, MARKS, POINTS, SINGLE, for_print, rank_figure, saved
-from .leaderboard import leaderboard_scores
 from .registry import Dataset
 from .registry import dataset as registered
 from .scores import METRIC_TITLES, METRICS, Results
 from .store import Record, Store
+from .tables import leaderboard_scores
 
 FIGURES = ("figure2", "figure4", "figure5", "ranks")
 PAPER, BUNDLED = "BBCSport", "Mfeat"

@@ -46,7 +46,7 @@ class Sheet:
     """A table: title, column heads, lines in order of their sections, and notes below."""
 
     title: str
-    head: tuple[str, str]
+    head: str
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Sheet:
 
     def heads(self) -> list[str]:
         """Return the heads of all columns, labels included."""
-        return [*(self.head if self.has_kinds else self.head[:1]), *self.columns]
+        return [self.head, *[""] * self.has_kinds, *self.columns]
 
     def sections(self) -> Iterator[tuple[str, list[tuple[list[str], tuple[Cell, ...]]]]]:
         """Yield every section with labels and cells of its rows; repeated names are left blank."""
@@ -79,7 +79,7 @@ def written(sheets: Sequence[Sheet], fmt: str) -> str:
     """Return the sheets as text in one of `FORMATS`.
 
     >>> cells = Cell("0.91", 0.91, mark=BEST), Cell("0.85", 0.85, mark=SECOND)
-    >>> sheet = Sheet("Scores", ("data", ""), ("A", "B"), (Line("", "Mfeat", "", cells),))
+    >>> sheet = Sheet("Scores", "data", ("A", "B"), (Line("", "Mfeat", "", cells),))
     >>> print(written([sheet], "markdown"))
     **Scores**
     <BLANKLINE>
