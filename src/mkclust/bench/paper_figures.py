@@ -30,8 +30,8 @@ from ..kernels.bank import KernelBank, KernelRecipe
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import top_eigenpairs
 from ..metrics import accuracy, evaluate
+from ..report.layout import block_edges
 from .figures import DOUBLE, INKS, LINES, MARKS, POINTS, SINGLE, for_print, rank_figure, saved
-from .registry import Dataset
 from .registry import dataset as registered
 from .scores import METRIC_TITLES, METRICS, Results
 from .store import Record, Store
@@ -80,7 +80,9 @@ def draw(
         return saved(figure, out_folder, f"ranks-{suite}")
     given = data_folder or os.environ.get("MKCLUST_DATA")
     folder = Path(given) if given else None
-    known = _dataset(dataset, folder)
+    known = registered(dataset or PAPER, folder)
+    if dataset is None and not known.present(folder):
+        known = registered(BUNDLED)
     if name == "figure4":
         records = _records(store_path, "paper-fig4", "paper-table2")
         figure = grid_figure(grid_of(records, known.name, known.k), known.name)
@@ -92,13 +94,6 @@ def draw(
             else rounds_figure(scores_by_round(views, recipe, known.k), known.name)
         )
     return saved(figure, out_folder, f"{name}-{known.name}")
-
-
-def _dataset(name: str | None, folder: Path | None) -> Dataset:
-    if name is not None:
-        return registered(name, folder)
-    paper = registered(PAPER)
-    return paper if paper.present(folder) else registered(BUNDLED)
 
 
 def _records(store_path: str | Path | None, *suites: str) -> Sequence[Record]:
@@ -175,26 +170,21 @@ def noise_figure(views: MultiView, recipe: KernelRecipe, view: int = 0) -> Any:
     """Draw Figure 2: four pictures of one view's kernel, each with the ACC of kernel k-means."""
     classes = np.unique(np.asarray(views.labels), return_inverse=True)[1]
     found = parts(KernelBank(views, recipe)[view], classes)
+    edges = block_edges(classes)
     with for_print(SINGLE, SINGLE * 1.1, nrows=2, ncols=2) as (figure, axes):
         for place, (ax, M) in enumerate(zip(axes.flat, found.panels(), strict=True)):
             image = ax.imshow(
                 found.picture(M, classes), cmap="Greys", vmin=0, vmax=1.5, extent=(0, 1, 1, 0),
             )  # fmt: skip
-            _class_ticks(ax, classes)
+            ax.set_xticks(edges, [""] * len(edges))
+            ax.set_yticks(edges, [""] * len(edges))
+            ax.spines[:].set_visible(True)
             score = 100 * found.accuracy(M, classes)
             ax.set_xlabel(f"({'abcd'[place]}) {TITLES[place]}\nACC {score:.1f} %", labelpad=3)
         bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=25, extend="both", pad=0.02,
                               ticks=(0, 0.5, 1, 1.5))  # fmt: skip
         bar.set_label("entry × n / k", fontsize=POINTS)
     return figure
-
-
-def _class_ticks(ax: Any, classes: np.ndarray) -> None:
-    """Set ticks without numbers at the borders of classes, as fractions of n."""
-    edges = np.concatenate([[0], np.cumsum(np.bincount(classes))]) / len(classes)
-    ax.set_xticks(edges, [""] * len(edges))
-    ax.set_yticks(edges, [""] * len(edges))
-    ax.spines[:].set_visible(True)
 
 
 @dataclass(frozen=True)
@@ -243,9 +233,10 @@ def grid_figure(grid: Grid, name: str) -> Any:
 
 def _bars(ax: Any, grid: Grid, metric: str) -> None:
     width = 0.86 / len(grid.c2)
+    grays = np.linspace(0.95, 0.2, len(grid.c2))  # from light to dark
     for j in range(len(grid.c2)):
         places = np.arange(len(grid.c1)) - 0.43 + (j + 0.5) * width
-        ax.bar(places, grid.scores[metric][:, j], width, color=_shade(j, len(grid.c2)),
+        ax.bar(places, grid.scores[metric][:, j], width, color=f"{grays[j]:.3f}",
                edgecolor="black", linewidth=0.3, label=f"c₂ = {grid.c2[j]}k")  # fmt: skip
     ax.axhline(grid.level[metric], color="#b3261e", linewidth=1.4, linestyle=(0, (6, 2)),
                label="MKC-DNM")  # fmt: skip
@@ -254,11 +245,6 @@ def _bars(ax: Any, grid: Grid, metric: str) -> None:
     ax.set_xlim(-0.6, len(grid.c1) - 0.4)
     ax.set_ylabel(f"{METRIC_TITLES[metric]} (%)")
     ax.tick_params(axis="x", length=0)
-
-
-def _shade(place: int, count: int) -> str:
-    """Return a gray level from light to dark, as matplotlib writes it."""
-    return f"{0.95 - 0.75 * place / max(count - 1, 1):.3f}"
 
 
 def _percent(record: Record | None, metric: str) -> float:

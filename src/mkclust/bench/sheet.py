@@ -143,11 +143,7 @@ def _rich_cell(cell: Cell) -> Text:
     return Text.assemble((cell.text, style), sign)
 
 
-def _markdown(sheets: Sequence[Sheet]) -> str:
-    return "\n".join(_markdown_sheet(sheet) for sheet in sheets)
-
-
-def _markdown_sheet(sheet: Sheet) -> str:
+def _markdown(sheet: Sheet) -> str:
     heads = sheet.heads()
     n_labels = len(heads) - len(sheet.columns)
     lines = [f"**{sheet.title}**", "", _piped(heads)]
@@ -202,12 +198,7 @@ def latex_escaped(text: str) -> str:
     return "".join(LATEX.get(letter, letter) for letter in text)
 
 
-def _latex(sheets: Sequence[Sheet]) -> str:
-    head = "% \\usepackage{booktabs,graphicx}\n"
-    return head + "\n".join(_latex_sheet(sheet) for sheet in sheets)
-
-
-def _latex_sheet(sheet: Sheet) -> str:
+def _latex(sheet: Sheet) -> str:
     heads = sheet.heads()
     n_labels = len(heads) - len(sheet.columns)
     legend = "The best is bold, the second underlined. " if sheet.marked() else ""
@@ -242,7 +233,7 @@ def _latex_cell(cell: Cell) -> str:
 
 FORMATS: dict[str, Callable[[Sequence[Sheet]], str]] = {
     "terminal": _terminal,
-    "markdown": _markdown,
+    "markdown": lambda sheets: "\n".join(map(_markdown, sheets)),
     "csv": _csv,
-    "latex": _latex,
+    "latex": lambda sheets: "\n".join(["% \\usepackage{booktabs,graphicx}", *map(_latex, sheets)]),
 }

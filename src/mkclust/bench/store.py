@@ -128,7 +128,12 @@ class Store:
             with self._writing():
                 for statement in SCHEMA.split(";"):
                     self._db.execute(statement)
-                self._check_layout()
+                (found,) = self._db.execute("PRAGMA user_version").fetchone()
+                if found not in (0, LAYOUT):
+                    raise InputError(
+                        f"{self.path} was written by another version of mkclust ({found})"
+                    )
+                self._db.execute(f"PRAGMA user_version = {LAYOUT}")
         except sqlite3.DatabaseError as error:
             raise InputError(f"{self.path} cannot be used as a store: {error}") from None
 
@@ -273,9 +278,13 @@ class Store:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return every finished unit as a row of the export, with metrics as columns."""
-        units = [(_exported(unit), _columns(scores)) for unit, scores in self._finished()]
+        units = [(dict(unit), _columns(scores)) for unit, scores in self._finished()]
         names = sorted({name for _, columns in units for name in columns})
-        return [row | {name: columns.get(name) for name in names} for row, columns in units]
+        return [
+            {name: value for name, value in unit.items() if name not in NOT_EXPORTED}
+            | {name: columns.get(name) for name in names}
+            for unit, columns in units
+        ]
 
     def _finished(
         self, suite: str | None = None
@@ -327,12 +336,6 @@ class Store:
         rows = self._db.execute(f"SELECT u.content FROM {source} WHERE {condition}", values)
         return [Unit.parsed(row[0]) for row in rows.fetchall()]
 
-    def _check_layout(self) -> None:
-        (found,) = self._db.execute("PRAGMA user_version").fetchone()
-        if found not in (0, LAYOUT):
-            raise InputError(f"{self.path} was written by another version of mkclust ({found})")
-        self._db.execute(f"PRAGMA user_version = {LAYOUT}")
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Run one transaction that holds the write lock of the file from the start."""
@@ -360,10 +363,6 @@ def _record(unit: sqlite3.Row, scores: Sequence[sqlite3.Row]) -> Record:
         **{name: unit[name] for name in same}, parameters=json.loads(unit["parameters"]),
         tuned=bool(unit["tuned"]), status=status, metrics=metrics, order=unit["row_order"],
     )  # fmt: skip
-
-
-def _exported(unit: sqlite3.Row) -> dict[str, Any]:
-    return {name: value for name, value in dict(unit).items() if name not in NOT_EXPORTED}
 
 
 def _columns(scores: Sequence[sqlite3.Row]) -> dict[str, Any]:

@@ -160,14 +160,10 @@ def end_with_the_runner() -> None:
     stdin = sys.stdin.fileno()
     fcntl.fcntl(stdin, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(stdin, fcntl.F_SETFL, fcntl.fcntl(stdin, fcntl.F_GETFL) | os.O_ASYNC)
-    if _hung_up(stdin):  # closed before the signal was requested
-        os._exit(1)
-
-
-def _hung_up(pipe: int) -> bool:
     poll = select.poll()
-    poll.register(pipe, select.POLLHUP)
-    return bool(poll.poll(0))
+    poll.register(stdin, select.POLLHUP)
+    if poll.poll(0):  # closed before the signal was requested
+        os._exit(1)
 
 
 def reset_peak() -> None:

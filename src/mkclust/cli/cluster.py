@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -35,14 +34,6 @@ from .output_directory import OutputFolder, check_model_path
 from .results import valid
 from .run import Job, Stopwatch, heard, run
 
-
-class Imputation(StrEnum):
-    """The values of --missing."""
-
-    MEDIAN = "median"
-    KNN = "knn"
-
-
 Clusters = Annotated[
     str,
     typer.Option(
@@ -53,7 +44,7 @@ Clusters = Annotated[
     ),
 ]
 Missing = Annotated[
-    Imputation | None,
+    Literal["median", "knn"] | None,
     typer.Option(
         help="Fill NaN cells per view: by the median of the column or the nearest samples.",
         show_default="refuse them",
@@ -146,7 +137,7 @@ def cluster(
     """
     watch = Stopwatch()
     asked = asked_k(clusters)
-    given = {"missing": missing and missing.value, "n_init": n_init, "random_state": seed}
+    given = {"missing": missing, "n_init": n_init, "random_state": seed}
     model = _estimator(method, asked, options | given)
     inputs = input_files([*paths, *([] if annotations is None else [annotations])], reading.labels)
     check_clinical(annotations, time, event, correction)

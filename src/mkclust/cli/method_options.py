@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -72,16 +72,13 @@ def chosen_options(method: str, options: dict[str, Any]) -> dict[str, Any]:
             known = ", ".join(map(option, allowed)) or "none"
             users = [other for other in METHODS if other not in WITHOUT_KMEANS]
             users = users if name in KMEANS else list(owners()[name])
+            more = [f"any other of {len(users)} methods"] if len(users) > 3 else []
             raise InputError(
-                f"{option(name)} is no option of {method}; use --method {_any_of(users)}; "
+                f"{option(name)} is no option of {method}; "
+                f"use --method {listed([*users[:3], *more], 'or')}; "
                 f"options of {method}: {known}"
             )
     return {name: _value(name, value, allowed[name]) for name, value in given.items()}
-
-
-def _any_of(names: Sequence[str]) -> str:
-    more = [f"any other of {len(names)} methods"] if len(names) > 3 else []
-    return listed([*names[:3], *more], "or")
 
 
 def _option(name: str, users: dict[str, inspect.Parameter]) -> inspect.Parameter:
@@ -124,14 +121,11 @@ def _description(name: str, users: dict[str, inspect.Parameter]) -> str:
 
 def _defaults(users: dict[str, inspect.Parameter]) -> str:
     """Return the default, or that of each method where they differ."""
-    values = {name: _shown(spec.default) for name, spec in users.items()}
+    given = {name: spec.default for name, spec in users.items()}
+    values = {name: "none" if value is None else str(value) for name, value in given.items()}
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
     return ", ".join(f"{value} for {name}" for name, value in values.items())
-
-
-def _shown(default: Any) -> str:
-    return "none" if default is None else str(default)
 
 
 def _type(spec: inspect.Parameter) -> type:
