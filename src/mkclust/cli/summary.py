@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -183,8 +184,8 @@ def short_names(names: Sequence[str], width: int) -> list[str]:
         return list(names)
     start, end = "", ""
     if len(set(names)) > 1:
-        start = _whole_words(_shared(names))
-        end = _whole_words(_shared([name[len(start) :][::-1] for name in names]))
+        start = _common_words(names)
+        end = _common_words([name[len(start) :][::-1] for name in names])
     start, end = (part if len(part) >= SHARED else "" for part in (start, end))
     inner = [
         DOTS * bool(start) + name[len(start) : len(name) - len(end)] + DOTS * bool(end)
@@ -199,21 +200,13 @@ def short_names(names: Sequence[str], width: int) -> list[str]:
     ]
 
 
-def _shared(names: Sequence[str]) -> str:
-    """Return what all names begin with."""
-    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
-    return "".join(letters[0] for letters in alike)
+def _common_words(names: Sequence[str]) -> str:
+    """Return what all names begin with, up to its last punctuation.
 
-
-def _whole_words(start: str) -> str:
-    """Return a common start up to its last punctuation.
-
-    >>> _whole_words("TCGA.normalized.bat")
+    >>> _common_words(["TCGA.normalized.batch", "TCGA.normalized.bars"])
     'TCGA.normalized.'
     """
-    while start and start[-1].isalnum():
-        start = start[:-1]
-    return start
+    return re.sub(r"[^\W_]*$", "", commonprefix(names))  # noqa: RUF071  # they are no paths
 
 
 def _cut(name: str, width: int) -> str:

@@ -15,7 +15,7 @@ from . import answers, sections
 from .annotations import clinical
 from .charts import chart_data
 from .groups import silhouettes
-from .html import Raw, text
+from .html import text
 from .subject import Subject
 from .views import spectra, views
 
@@ -45,12 +45,8 @@ def render(subject: Subject) -> str:
         spectra(subject, data["spectra"]),
         sections.details(subject),
     ]
-    return _filled([part for part in parts if part], data, subject)
-
-
-def _filled(parts: list[Raw], data: dict[str, Any], subject: Subject) -> str:
     scripts = {name: _static(f"{name}.js") for name in ("echarts.min", "charts", "page")}
-    titles = [found.groups() for part in parts if (found := TITLE.match(part))]
+    titles = [head.groups() for part in parts if (head := TITLE.match(part))]
     links = "".join(f'<a href="#{name}">{title}</a>' for name, title in titles)
     return Template(_static("page.html")).substitute(
         policy=_policy(list(scripts.values())),
@@ -61,7 +57,7 @@ def _filled(parts: list[Raw], data: dict[str, Any], subject: Subject) -> str:
         ),
         style=_static("page.css"),
         navigation=links,
-        sections="\n".join(parts),
+        sections="\n".join(filter(None, parts)),
         data=_inert(data),
         library=scripts["echarts.min"],
         charts=scripts["charts"],
