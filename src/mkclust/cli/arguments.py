@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from ..base import MultiViewClusterer
 from ..chunked.rows import Rows, views_in_parts
 from ..data.memory import physical_memory
 from ..data.views import MultiView
@@ -218,15 +219,17 @@ def separator(given: str | None) -> str | None:
     return given if given is None else SEPARATORS.get(given, given)
 
 
-def in_memory(rows: Rows, method: str) -> MultiView:
-    """Read all rows of views in parts, for a method that does not read them in chunks."""
-    needed = 8.0 * rows.shape[0] * rows.shape[1]
+def as_taken(model: MultiViewClusterer, data: MultiView | Rows) -> MultiView | Rows:
+    """Return data as a method takes them: all rows of parts, unless it reads them in chunks."""
+    if not isinstance(data, Rows) or model.takes_chunks(data):
+        return data
+    needed = 8.0 * data.shape[0] * data.shape[1]
     if needed > physical_memory() / 2:
         raise InputError(
-            f"{method} needs all rows in memory, about {needed / 2**30:.1f} GiB, more than half "
-            "of this machine's memory; --method mkc-dnm reads rows in chunks"
+            f"{model.name} needs all rows in memory, about {needed / 2**30:.1f} GiB, more than "
+            "half of this machine's memory; --method mkc-dnm reads rows in chunks"
         )
-    return rows.in_memory()
+    return data.in_memory()
 
 
 def contents(path: Path, limits: Limits, sep: str | None = None) -> list[Variable]:

@@ -24,8 +24,8 @@ from .arguments import (
     Paths,
     Quiet,
     Reading,
+    as_taken,
     asked_k,
-    in_memory,
     input_files,
     reads,
 )
@@ -33,6 +33,7 @@ from .method_options import chosen_options, with_method_options
 from .output_directory import OutputFolder, check_model_path
 from .results import valid
 from .run import Job, Stopwatch, heard, run
+from .wording import option
 
 Clusters = Annotated[
     str,
@@ -201,12 +202,10 @@ def _data(
     model: MultiViewClusterer, data: MultiView | Rows, options: dict[str, Any]
 ) -> MultiView | Rows:
     """Return the views as the method takes them."""
-    if isinstance(data, Rows):
-        return data if model.takes_chunks(data) else in_memory(data, model.name)
     for name in ("kernel", "kernel_params"):
         if data.kernels and options.get(name):
             raise InputError(
-                f"--{name.removesuffix('s').replace('_', '-')} cannot be used with views that are "
-                "kernel matrices already; --features takes them as features"
+                f"{option(name)} cannot be used with views that are kernel matrices already; "
+                "--features takes them as features"
             )
-    return data
+    return as_taken(model, data)

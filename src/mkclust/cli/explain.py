@@ -8,12 +8,10 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..chunked.rows import Rows
 from ..exceptions import InputError
 from ..inspection import Alternatives
 from ..inspection import explain as explained
@@ -22,9 +20,10 @@ from ..methods import METHODS, estimator_for
 from ..metrics import ari
 from ..report.words import number
 from .answers import explanation_as_dict
-from .arguments import Reading, in_memory, reads
+from .arguments import Reading, as_taken, reads
 from .results import read_labels, read_result
 from .run import progress
+from .summary import column_table
 from .wording import clean
 
 MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters
@@ -68,8 +67,7 @@ def _computed(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]
     if method not in METHODS:
         raise InputError(f"{folder}: unknown method {method!r}")
     model = estimator_for(method, given.pop("n_clusters"), **given)
-    if isinstance(data, Rows) and not model.takes_chunks(data):
-        data = in_memory(data, method)
+    data = as_taken(model, data)
     model.fit(data)
     saved = read_labels(folder)[1]
     if len(saved) != len(model.labels_) or ari(saved, model.labels_) < 1:
@@ -107,10 +105,7 @@ def _tables(separation: dict[str, list[float | None]]) -> Iterator[Any]:
         if k > MOST_CLUSTERS:
             return
         rows, heads, values = names, [str(c) for c in range(k)], values.T
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    for head in heads:
-        table.add_column(clean(head), justify="right", no_wrap=True)
+    table = column_table("", *map(clean, heads), no_wrap=True)
     for name, row in zip(rows, values, strict=True):
         table.add_row(clean(name), *(number(value, 2) for value in row))
     yield table

@@ -55,7 +55,9 @@ def summary(model: MultiViewClusterer, views: MultiView | Rows) -> Group:
 def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
     """Return the chosen number of clusters, and the evidence for every number tried."""
     asked = f"Number of clusters, by modularity and eigengap of partitions by {model.title}:"
-    table = _table("clusters", "score", "modularity", "by chance", "limit", "eigengap", "sizes")
+    table = column_table(
+        "clusters", "score", "modularity", "by chance", "limit", "eigengap", "sizes"
+    )
     for row in choice.table:
         evidence = (row.score, row.modularity, row.null, row.null_high, row.gap)
         style = "bold green" if row.k == choice.k else ""
@@ -86,17 +88,18 @@ def _alarm(model: Any) -> Iterator[Text]:
     yield Text.from_markup(f"[bold red]{clean(text)}[/]")
 
 
-def _table(*columns: str) -> Table:
+def column_table(*columns: str, no_wrap: bool = False) -> Table:
+    """Return an empty table; all columns but the first are aligned right."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for position, column in enumerate(columns):
-        table.add_column(column, justify="left" if position == 0 else "right")
+        table.add_column(column, justify="right" if position else "left", no_wrap=no_wrap)
     return table
 
 
 def _views_table(model: Any, views: MultiView | Rows) -> Table:
     """Return a row per view, with what this method knows about it."""
     known = _known(model)
-    table = _table("view", "columns", *known)
+    table = column_table("view", "columns", *known)
     unrelated = {str(name) for name in getattr(model, "unrelated_views_", ())}
     used = [max(len(title), *map(len, cells)) for title, cells in known.items()]
     left = LINE - sum(used) - GAP * (len(used) + 1) - len("columns") - 2
@@ -153,7 +156,7 @@ def _sentences(model: Any) -> list[str]:
 
 def _cluster_table(labels: np.ndarray) -> Table:
     sizes = np.bincount(labels)
-    table = _table("cluster", "samples", "share")
+    table = column_table("cluster", "samples", "share")
     table.add_column("")
     for label, size in enumerate(sizes):
         bar = "█" * max(1, round(BAR * size / sizes.max())) if size else ""
