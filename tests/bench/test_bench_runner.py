@@ -17,6 +17,7 @@ from mkclust.bench.shared import Shared
 from mkclust.bench.store import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Store
 from mkclust.bench.suite import KERNELS
 from mkclust.bench.workers import peak, reset_peak
+from mkclust.exceptions import InputError
 
 pytestmark = [
     pytest.mark.slow,
@@ -199,6 +200,11 @@ def test_an_interrupted_run_leaves_no_claims_and_no_processes(suite, tmp_path):
     process.join()
     assert not survivors(tmp_path)
     assert Store(path)._db.execute("SELECT count(owner) FROM units").fetchone() == (0,)
+
+
+def test_a_run_needs_a_worker():
+    with pytest.raises(InputError, match="jobs must be at least 1, got 0"):
+        Options(jobs=0)
 
 
 def test_usage_of_a_group_counts_time_and_memory():

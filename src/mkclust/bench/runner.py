@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import InputError
 from ..methods import METHODS
 from .machine import Usage, owner_name, usages
 from .peers import PEERS, uses_kernels
@@ -44,6 +45,10 @@ class Options:
     peers_python: str | None = None
     retry: bool = False
     order: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise InputError(f"jobs must be at least 1, got {self.jobs}")
 
     def python(self, method: str) -> str:
         """Return the interpreter that runs a method."""
