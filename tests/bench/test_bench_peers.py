@@ -14,6 +14,7 @@ from mkclust.bench.peers import PEERS, Peer, concatenated, peer, uses_kernels
 from mkclust.bench.protocol import REFITTED, SEEDLESS, Place, compute, given_views
 from mkclust.bench.registry import dataset, row_order
 from mkclust.bench.runner import Options, installed_peers, prepare
+from mkclust.bench.shared import Shared
 from mkclust.bench.store import DONE, FAILED
 from mkclust.bench.suite import KERNELS, Protocol, Unit
 from mkclust.bench.workers import attempt
@@ -63,7 +64,7 @@ def test_a_unit_scores_a_fit_to_the_shuffled_views(method, place):
         labels = [kmeans_labels(models[0].embedding_, 3, 10, seed) for seed in range(2)]
     expected = np.mean([metrics.accuracy(views.labels, found) for found in labels])
     assert scores(outcome)["acc", ""] == pytest.approx(expected)
-    shared = place.shared(unit(method)).cpu() if uses_kernels(method) else 0.0
+    shared = Shared.of(place.cache, unit(method)).cpu() if uses_kernels(method) else 0.0
     assert outcome.shared_cpu >= shared and (outcome.shared_cpu > 0) == uses_kernels(method)
     assert outcome.runs == len(labels)
 
@@ -130,7 +131,7 @@ def test_the_published_protocol_is_means_over_runs_from_random_samples(place):
 
 
 def test_shared_kernels_are_those_of_the_library_and_cannot_be_written_to(place):
-    mapped = place.shared(unit("akkm")).kernels()
+    mapped = Shared.of(place.cache, unit("akkm")).kernels()
     views = planted()
     for ours, theirs in zip(mapped, KernelBank(*dataset("planted").kernels(views)), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -147,7 +148,7 @@ def test_eigenvectors_of_shared_kernels_are_computed_once_and_paid_for_by_all(pl
     asked.clear()
     second = compute(unit("lfmkc", lam=2.0), place)
     assert len(asked) == 1  # of the sum of the kernels
-    assert second.shared_cpu == first.shared_cpu > place.shared(unit("lfmkc")).cpu()
+    assert second.shared_cpu == first.shared_cpu > Shared.of(place.cache, unit("lfmkc")).cpu()
     assert second.metrics == first.metrics
 
 

@@ -116,7 +116,7 @@ def undisturbed(suite, cache):
     """The same, computed here and now, one unit after the other."""
     place, expected = Place(None, cache), []
     for item in prepare(str(suite), Options()).planned:
-        if not place.shared(item.unit).ready:
+        if not Shared.of(place.cache, item.unit).ready:
             compute(item.unit.shared(), place)
         rows = compute(item.unit, place).metrics
         scores = {"-".join(filter(None, (m, n))).replace("-max", ""): (a, b) for m, n, a, b in rows}
