@@ -15,9 +15,8 @@ import typer.main
 import mkclust
 from _support.paths import ROOT
 from mkclust import datasets, inspection
-from mkclust.bench.record import DONE
-from mkclust.bench.store import Limits, Outcome, Store
-from mkclust.bench.units import Planned, Unit
+from mkclust.bench.store import DONE, Limits, Outcome, Store
+from mkclust.bench.suite import Planned, Unit
 from mkclust.cli import app as cli
 
 DOCS = ROOT / "docs"

@@ -28,7 +28,7 @@ from _support.paths import TESTS
 from mkclust import GraphFusion
 from mkclust.bench.machine import owner_name
 from mkclust.bench.store import Limits, Store
-from mkclust.bench.units import Planned
+from mkclust.bench.suite import Planned
 from mkclust.data.datasets import make_views
 from mkclust.io import atomic
 

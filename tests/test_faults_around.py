@@ -26,9 +26,8 @@ from _support.faults import (
 )
 from mkclust import MKCDNM
 from mkclust.bench.machine import alive, owner_name
-from mkclust.bench.record import DONE
-from mkclust.bench.store import LEASE, Limits, Outcome, Store
-from mkclust.bench.units import Planned, Unit
+from mkclust.bench.store import DONE, LEASE, Limits, Outcome, Store
+from mkclust.bench.suite import Planned, Unit
 from mkclust.cli.output_directory import OutputFolder
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError

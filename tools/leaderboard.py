@@ -17,13 +17,12 @@ from pathlib import Path
 import numpy as np
 
 from mkclust import METHODS
-from mkclust.bench.leaderboard import leaderboard_scores, scoreboard, standing
 from mkclust.bench.ranks import average_ranks
-from mkclust.bench.record import Record
 from mkclust.bench.registry import dataset
 from mkclust.bench.scores import Results, title
 from mkclust.bench.sheet import written
-from mkclust.bench.store import Store
+from mkclust.bench.store import Record, Store
+from mkclust.bench.tables import leaderboard_scores, scoreboard, standing
 from mkclust.bench.truth import LOG_RANK
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -126,7 +125,7 @@ def order_table(records: Sequence[Record]) -> list[str]:
              "|:---|---:|---:|---:|---:|---:|"]  # fmt: skip
     for method in pair[1].methods:
         found = [
-            [results.default(name, method, "acc").mean for results in pair]
+            [results.score(name, method, "acc").mean for results in pair]
             for name in pair[1].datasets
         ]
         both = [(name, row) for name, row in zip(pair[1].datasets, found, strict=True)

@@ -261,7 +261,7 @@ def test_pairs_of_views_that_meet_in_few_samples_are_left_out_and_said(tmp_path)
 def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
     from rich.console import Console
 
-    from mkclust.cli.results import write_results
+    from mkclust.cli.results import write_arrays, write_result
 
     views = planted()
     with pytest.warns(MissingRowsWarning, match="samples lack at least one view"):
@@ -271,7 +271,8 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
     assert words in model.notes_
     assert f"{(support < 4).sum()} of 180 samples lack at least one view" in words
     assert f"{(support == 1).sum()} are in one view only" in words
-    write_results(tmp_path, model, views, {})
+    write_arrays(tmp_path, model, views)
+    write_result(tmp_path, model, views, {})
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["input"]["missing"]["samples_by_number_of_views"] == [
         int((support == count).sum()) for count in (1, 2, 3, 4)
@@ -288,7 +289,7 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
     for name, held in zip(views.names, views.present.sum(axis=0), strict=True):
         assert re.search(rf"{name} .* {held}\b", shown)
     complete = MKCDNM(3, random_state=0).fit(datasets.make_views(60, 3, 2, random_state=0))
-    write_results(tmp_path, complete, datasets.make_views(60, 3, 2, random_state=0), {})
+    write_arrays(tmp_path, complete, datasets.make_views(60, 3, 2, random_state=0))
     assert (tmp_path / "labels.csv").read_text().startswith("sample,cluster,confidence\n")
 
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from mkclust.bench import display
-from mkclust.bench.display import following
+from mkclust.bench import cli as display
+from mkclust.bench.cli import following
 from mkclust.bench.registry import registered
 from mkclust.bench.suite import suites
 
@@ -100,7 +100,7 @@ def test_what_is_asked_for_must_be_there(bench, tmp_path):
     assert "is not a folder" in " ".join(err.split())
     code, _, err = bench("run", "quick.toml", "--methods", "concat-kmeans", "--time-limit", "0")
     assert code != 0
-    assert "must be above 0, and jobs at least 1" in " ".join(err.split())
+    assert "time_limit and memory_limit must be above 0" in " ".join(err.split())
     bench("run", "quick.toml", "--methods", "concat-kmeans", "--store", "kept.db", "-q")
     code, _, err = bench("table", "other", "--store", "kept.db")
     assert code != 0
@@ -153,12 +153,12 @@ def test_without_a_terminal_a_line_now_and_then_and_one_at_the_end(clock):
 
 @pytest.mark.parametrize(
     ("finished", "passed", "text"),
-    [(0, 10.0, ""), (2, 20.0, "about 80 s left"), (2, 60.0, "about 4 min left")],
+    [(0, 10.0, ""), (2, 20.0, "; about 80 s left"), (2, 60.0, "; about 4 min left")],
 )
 def test_time_left_is_the_pace_so_far(clock, finished, passed, text):
-    estimate = display._Clock()
-    clock.time += passed
-    assert estimate.left(runner_at(finished, 10, finished), units=8) == text
+    began, clock.time = clock.time, clock.time + passed
+    done, total, words = display.state(runner_at(2, 10, finished), began)
+    assert (done, total, words) == (2, 10, f"hmkc on Mfeat{text}")
 
 
 def test_on_a_terminal_there_is_a_bar():

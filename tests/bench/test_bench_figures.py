@@ -8,13 +8,11 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from mkclust import MKCDNM, datasets
-from mkclust.bench import figures, paper_figures, pictures
-from mkclust.bench.figures import rank_figure
+from mkclust.bench import figures, paper_figures
+from mkclust.bench.figures import POINTS, for_print, rank_figure, saved
 from mkclust.bench.paper_figures import grid_figure, grid_of, parts, scores_by_round
-from mkclust.bench.pictures import POINTS, for_print, saved
 from mkclust.bench.ranks import average_ranks, critical_difference
-from mkclust.bench.record import DONE, OUT_OF_TIME, Record
-from mkclust.bench.store import Store
+from mkclust.bench.store import DONE, OUT_OF_TIME, Record, Store
 from mkclust.dual_noise.noise import dual_noise
 from mkclust.exceptions import InputError
 from mkclust.kernels.bank import KernelBank, KernelRecipe
@@ -28,7 +26,7 @@ K = 4
 def quickly(monkeypatch):
     monkeypatch.setattr(paper_figures, "REPEATS", 3)
     monkeypatch.setattr(paper_figures, "RESTARTS", 10)
-    monkeypatch.setattr(pictures, "DPI", 100)
+    monkeypatch.setattr(figures, "DPI", 100)
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +205,7 @@ def test_the_diagram_needs_something_to_compare():
 
 @pytest.mark.parametrize("name", ["figure2", "figure5"])
 def test_figures_of_bundled_data_are_drawn_without_a_store(name, tmp_path):
-    written = figures.draw(name, None, tmp_path, tmp_path / "out", dataset="Mfeat-200")
+    written = paper_figures.draw(name, None, tmp_path, tmp_path / "out", dataset="Mfeat-200")
     assert [path.name for path in written] == [f"{name}-Mfeat-200.png", f"{name}-Mfeat-200.svg"]
     assert written[0].read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert ET.parse(written[1]).getroot().tag.endswith("svg")
@@ -244,17 +242,17 @@ def test_the_callers_matplotlib_is_left_as_it_was():
 
 def test_drawing_says_what_is_missing(tmp_path):
     with pytest.raises(InputError, match="figure2, figure4, figure5, ranks"):
-        figures.draw("fig9")
+        paper_figures.draw("fig9")
     with pytest.raises(InputError, match="bench run multiview"):
-        figures.draw("ranks", tmp_path / "none.db", tmp_path, tmp_path)
+        paper_figures.draw("ranks", tmp_path / "none.db", tmp_path, tmp_path)
     Store(tmp_path / "empty.db").close()
     with pytest.raises(InputError, match="bench run paper-fig4"):
-        figures.draw("figure4", tmp_path / "empty.db", tmp_path, tmp_path)
+        paper_figures.draw("figure4", tmp_path / "empty.db", tmp_path, tmp_path)
     with pytest.raises(InputError, match="unknown data set"):
-        figures.draw("paper-fig2", None, tmp_path, tmp_path, dataset="nothing")
+        paper_figures.draw("paper-fig2", None, tmp_path, tmp_path, dataset="nothing")
 
 
 def test_figure2_of_the_papers_bbcsport(data_dir, tmp_path):
-    written = figures.draw("figure2", None, data_dir, tmp_path)
+    written = paper_figures.draw("figure2", None, data_dir, tmp_path)
     assert written[0].name == "figure2-BBCSport.png"
     assert "ACC 100.0 %" in written[1].read_text("utf-8")

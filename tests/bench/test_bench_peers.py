@@ -10,14 +10,13 @@ from scipy.spatial.distance import pdist
 from sklearn.cluster import KMeans
 
 from mkclust import METHODS, MultiView, metrics
-from mkclust.bench.experiment import Options, prepare
 from mkclust.bench.peers import PEERS, Peer, concatenated, peer, uses_kernels
 from mkclust.bench.protocol import REFITTED, SEEDLESS, Place, compute, given_views
-from mkclust.bench.record import DONE, FAILED
 from mkclust.bench.registry import dataset, row_order
-from mkclust.bench.runner import installed_peers
-from mkclust.bench.suite import Protocol
-from mkclust.bench.units import KERNELS, Unit
+from mkclust.bench.runner import Options, installed_peers, prepare
+from mkclust.bench.shared import Shared
+from mkclust.bench.store import DONE, FAILED
+from mkclust.bench.suite import KERNELS, Protocol, Unit
 from mkclust.bench.workers import attempt
 from mkclust.exceptions import InputError
 from mkclust.kernels.bank import KernelBank
@@ -65,7 +64,7 @@ def test_a_unit_scores_a_fit_to_the_shuffled_views(method, place):
         labels = [kmeans_labels(models[0].embedding_, 3, 10, seed) for seed in range(2)]
     expected = np.mean([metrics.accuracy(views.labels, found) for found in labels])
     assert scores(outcome)["acc", ""] == pytest.approx(expected)
-    shared = place.shared(unit(method)).cpu() if uses_kernels(method) else 0.0
+    shared = Shared.of(place.cache, unit(method)).cpu() if uses_kernels(method) else 0.0
     assert outcome.shared_cpu >= shared and (outcome.shared_cpu > 0) == uses_kernels(method)
     assert outcome.runs == len(labels)
 
@@ -132,7 +131,7 @@ def test_the_published_protocol_is_means_over_runs_from_random_samples(place):
 
 
 def test_shared_kernels_are_those_of_the_library_and_cannot_be_written_to(place):
-    mapped = place.shared(unit("akkm")).kernels()
+    mapped = Shared.of(place.cache, unit("akkm")).kernels()
     views = planted()
     for ours, theirs in zip(mapped, KernelBank(*dataset("planted").kernels(views)), strict=True):
         np.testing.assert_array_equal(ours, theirs)
@@ -149,7 +148,7 @@ def test_eigenvectors_of_shared_kernels_are_computed_once_and_paid_for_by_all(pl
     asked.clear()
     second = compute(unit("lfmkc", lam=2.0), place)
     assert len(asked) == 1  # of the sum of the kernels
-    assert second.shared_cpu == first.shared_cpu > place.shared(unit("lfmkc")).cpu()
+    assert second.shared_cpu == first.shared_cpu > Shared.of(place.cache, unit("lfmkc")).cpu()
     assert second.metrics == first.metrics
 
 
@@ -212,7 +211,7 @@ def test_peers_that_are_not_installed_are_named_and_skipped(monkeypatch):
     names = ["concat-kmeans", "leiden"]
     monkeypatch.setattr("mkclust.bench.peers.find_spec", lambda name: None)
     assert installed_peers(names, None) == ["concat-kmeans"]
-    options = Options(methods=["concat-kmeans", "leiden"], datasets=["planted"])
+    options = Options(methods=("concat-kmeans", "leiden"), datasets=("planted",))
     experiment = prepare("quick", options)
     assert experiment.not_installed == ["leiden"]
     assert {item.unit.method for item in experiment.planned} == {"concat-kmeans"}
@@ -224,7 +223,7 @@ def test_another_interpreter_is_asked_what_it_has():
 
 def test_peers_that_need_features_leave_out_sets_of_kernels(tmp_path):
     (tmp_path / "YALE_Kmatrix.mat").write_bytes(b"")
-    options = Options(tmp_path, ["YALE"], ["graph-fusion", "akkm", "concat-kmeans"])
+    options = Options(tmp_path, ("YALE",), ("graph-fusion", "akkm", "concat-kmeans"))
     found = {item.unit.method for item in prepare("multiview", options).planned}
     assert found == {"graph-fusion", "akkm"}
 

@@ -16,8 +16,7 @@ from mkclust.bench.registry import (
     twelve_kernels,
     unregistered,
 )
-from mkclust.bench.suite import load_suite, parse_suite, suites
-from mkclust.bench.units import Unit, expand, grid, settings
+from mkclust.bench.suite import Unit, expand, grid, load_suite, parse_suite, settings, suites
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 

@@ -10,14 +10,14 @@ import pytest
 
 from _support.faults import wait_for
 from _support.paths import TESTS
-from mkclust.bench.experiment import Options, prepare, run
 from mkclust.bench.machine import usages
 from mkclust.bench.protocol import Place, compute
-from mkclust.bench.record import DONE, OUT_OF_MEMORY, OUT_OF_TIME
+from mkclust.bench.runner import Options, prepare, run
 from mkclust.bench.shared import Shared
-from mkclust.bench.store import Store
-from mkclust.bench.units import KERNELS
+from mkclust.bench.store import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Store
+from mkclust.bench.suite import KERNELS
 from mkclust.bench.workers import peak, reset_peak
+from mkclust.exceptions import InputError
 
 pytestmark = [
     pytest.mark.slow,
@@ -82,7 +82,7 @@ def start(suite, store, jobs=1):
 
 def go(suite, store, jobs=1):
     options = Options(jobs=jobs)
-    run(prepare(str(suite), options), store, options).close()
+    run(prepare(str(suite), options), store).close()
 
 
 def survivors(marker):
@@ -116,7 +116,7 @@ def undisturbed(suite, cache):
     """The same, computed here and now, one unit after the other."""
     place, expected = Place(None, cache), []
     for item in prepare(str(suite), Options()).planned:
-        if not place.shared(item.unit).ready:
+        if not Shared.of(place.cache, item.unit).ready:
             compute(item.unit.shared(), place)
         rows = compute(item.unit, place).metrics
         scores = {"-".join(filter(None, (m, n))).replace("-max", ""): (a, b) for m, n, a, b in rows}
@@ -200,6 +200,11 @@ def test_an_interrupted_run_leaves_no_claims_and_no_processes(suite, tmp_path):
     process.join()
     assert not survivors(tmp_path)
     assert Store(path)._db.execute("SELECT count(owner) FROM units").fetchone() == (0,)
+
+
+def test_a_run_needs_a_worker():
+    with pytest.raises(InputError, match="jobs must be at least 1, got 0"):
+        Options(jobs=0)
 
 
 def test_usage_of_a_group_counts_time_and_memory():

@@ -9,10 +9,9 @@ import time
 import pytest
 
 from mkclust.bench.machine import alive, owner_name
-from mkclust.bench.record import DONE, FAILED, OUT_OF_TIME
-from mkclust.bench.store import LEASE, Limits, Outcome, Store
+from mkclust.bench.store import DONE, FAILED, LEASE, OUT_OF_TIME, Limits, Outcome, Store
+from mkclust.bench.suite import KERNELS, Planned, Unit
 from mkclust.bench.tables import export
-from mkclust.bench.units import KERNELS, Planned, Unit
 from mkclust.exceptions import InputError
 
 LIMITS = Limits(10.0, 1e9)

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from mkclust.bench import published, tables
-from mkclust.bench.leaderboard import leaderboard_scores, scoreboard, standing
 from mkclust.bench.ranks import (
     against,
     alike,
     average_ranks,
     critical_difference,
     friedman,
-    holm,
     rank_rows,
 )
-from mkclust.bench.record import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
 from mkclust.bench.scores import METRICS, Results, title
 from mkclust.bench.sheet import BEST, FORMATS, SECOND, Cell, Line, Sheet, mark_extremes, written
+from mkclust.bench.store import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
+from mkclust.bench.tables import leaderboard_scores, scoreboard, standing
 from mkclust.exceptions import InputError
+from mkclust.inspection.annotations import corrected
 from mkclust.methods import METHODS
 
 PAPER = ("bbcsport", "plant", "sensitvehicle", "ccv", "flower102", "reuters")
@@ -110,8 +110,9 @@ def test_methods_are_joined_within_the_difference_and_not_beyond():
 
 
 def test_holm_by_hand():
-    assert holm([0.02, 0.01, 0.9, 0.03]) == pytest.approx([0.06, 0.04, 0.9, 0.06])
-    assert holm([0.6, 0.7]).tolist() == [1.0, 1.0]
+    found = corrected(np.array([0.02, 0.01, 0.9, 0.03]), "holm")
+    assert found == pytest.approx([0.06, 0.04, 0.9, 0.06])
+    assert corrected(np.array([0.6, 0.7]), "holm").tolist() == [1.0, 1.0]
 
 
 def test_signed_ranks_by_hand():
@@ -175,7 +176,7 @@ def test_a_method_with_a_grid_that_was_not_run_is_not_passed_off_as_tuned():
 
 def test_seeds_are_joined():
     twice = [record("Mfeat", "akkm", acc, seed=seed) for seed, acc in enumerate((0.4, 0.6))]
-    score = Results(twice).default("Mfeat", "akkm", "acc")
+    score = Results(twice).score("Mfeat", "akkm", "acc")
     assert score.mean == pytest.approx(0.5)
     assert score.std == pytest.approx(np.sqrt(0.1**2 + 0.01**2))
 
@@ -297,7 +298,7 @@ def test_csv_parses_back_in_full(records):
 
 
 def test_a_pipe_in_a_name_does_not_break_markdown():
-    sheet = Sheet("t", ("row", ""), ("x|y",), (Line("", "a|b", "", (Cell("1", 1.0),)),))
+    sheet = Sheet("t", "row", ("x|y",), (Line("", "a|b", "", (Cell("1", 1.0),)),))
     assert r"| a\|b | 1 |" in written([sheet], "markdown")
 
 

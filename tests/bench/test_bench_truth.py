@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 
 from mkclust import MultiView, datasets, metrics
-from mkclust.bench.experiment import Options, prepare
-from mkclust.bench.gaps import parsed, with_gaps
-from mkclust.bench.leaderboard import leaderboard_scores, sheets, standing
 from mkclust.bench.protocol import Place, compute
-from mkclust.bench.record import DONE, Record
-from mkclust.bench.registry import cohort_names, dataset, registered
+from mkclust.bench.registry import cohort_names, dataset, parsed, registered, with_gaps
+from mkclust.bench.runner import Options, prepare
 from mkclust.bench.scores import Results
-from mkclust.bench.suite import Protocol, load_suite, parse_suite
+from mkclust.bench.store import DONE, Record
+from mkclust.bench.suite import Protocol, Unit, expand, load_suite, parse_suite
+from mkclust.bench.tables import leaderboard, leaderboard_scores, standing
 from mkclust.bench.truth import Classes, Survival, truth_in
-from mkclust.bench.units import Unit, expand
 from mkclust.exceptions import InputError
 
 pd = pytest.importorskip("pandas")
@@ -157,10 +155,10 @@ def test_survival_is_ranked_beside_accuracy_and_printed_as_it_is():
     assert [cell.text for cell in table.lines[0].cells[:6]] == [
         "1.00", "2", "90.00", "80.00", "70.00", "2.50"
     ]  # fmt: skip
-    last = sheets(results)[-1]
+    last = leaderboard(results)[-1]
     assert last.title == "-log10 p of the log-rank test" and [x.name for x in last.lines] == ["B"]
 
 
 def test_peers_that_cannot_take_gaps_are_run_and_fail(folder):
-    experiment = prepare("omics", Options(folder, ["mine"], ["graph-fusion", "concat-kmeans"]))
+    experiment = prepare("omics", Options(folder, ("mine",), ("graph-fusion", "concat-kmeans")))
     assert len(experiment.planned) == 2 * load_suite("omics").seeds

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from mkclust.bench import machine, peers, workers
 from mkclust.bench.peers import PEERS, Peer
-from mkclust.bench.record import FAILED, OUT_OF_MEMORY
 from mkclust.bench.registry import class_numbers, registered, twelve_kernels
+from mkclust.bench.store import FAILED, OUT_OF_MEMORY
 from mkclust.data.views import MultiView
 from mkclust.exceptions import InputError
 from mkclust.metrics import accuracy
@@ -86,11 +86,6 @@ def test_a_machine_that_says_little_is_named_all_the_same(monkeypatch):
     monkeypatch.setattr(machine.Path, "read_text", refuse(OSError("no such file")))
     assert machine._processor()
     assert machine._began(os.getpid()) == ""
-
-
-def test_a_package_that_is_not_there_has_no_version():
-    assert machine.package_version("mkclust-has-no-such-package") is None
-    assert machine.package_version("numpy") == np.__version__
 
 
 # ---------------------------------------------------------------- peers

@@ -4,7 +4,7 @@ import leaderboard
 import pytest
 
 from mkclust import METHODS
-from mkclust.bench.record import DONE, Record
+from mkclust.bench.store import DONE, Record
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from mkclust import METHODS, datasets
 from mkclust.cli import app as cli
-from mkclust.cli.arguments import LIMITS, asked_k, chosen_limits, read_views
+from mkclust.cli.arguments import LIMITS, Reading, asked_k, chosen_limits
 from mkclust.cli.method_options import _description, owners
 from mkclust.exceptions import InputError
 
@@ -70,13 +70,13 @@ def test_limits_that_make_no_sense_are_refused(given, complaint):
 
 
 def test_views_in_parts_are_chosen_by_name(parts, tmp_path):
-    assert read_views([parts]).names == ("colour", "shape")
-    assert read_views([parts], "shape").names == ("shape",)
+    assert Reading().read([parts]).names == ("colour", "shape")
+    assert Reading("shape").read([parts]).names == ("shape",)
     with pytest.raises(InputError, match="--views shap is none of colour, shape"):
-        read_views([parts], "colour,shap")
+        Reading("colour,shap").read([parts])
     labels = str(tmp_path / "labels.npy")
-    np.testing.assert_array_equal(read_views([parts], labels=labels).labels, np.load(labels))
-    assert read_views([parts], labels="none").labels is None
+    np.testing.assert_array_equal(Reading(labels=labels).read([parts]).labels, np.load(labels))
+    assert Reading(labels="none").read([parts]).labels is None
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_parts_of_one_name_are_not_taken_for_one_view(parts, tmp_path):
     other.mkdir(parents=True)
     np.save(other / "part-0.npy", np.zeros((60, 2)))
     with pytest.raises(InputError, match="view names must differ, got shape, shape"):
-        read_views([parts / "shape", other])
+        Reading().read([parts / "shape", other])
 
 
 def test_inspect_says_what_lies_in_parts(run, parts):

@@ -226,7 +226,6 @@ def test_the_number_of_clusters_is_asked_of_the_estimator_that_clusters(
         return chosen(3)
 
     monkeypatch.setattr(running, "choose_k", choose)
-    monkeypatch.setattr(answers, "plain", lambda value: {"k": value.k})
     monkeypatch.setattr(answers, "checked_answers", lambda *_: ([], []))
     for text, k_range in (("2:4", (2, 4)), ("auto", "auto")):
         code, out, _ = run("cluster", planted, "-k", text, "--method", method, "--no-stability")
@@ -240,7 +239,6 @@ def test_the_number_of_clusters_is_asked_of_the_estimator_that_clusters(
 
 def test_no_cluster_structure_is_an_answer(run, planted, tmp_path, monkeypatch):
     monkeypatch.setattr(running, "choose_k", lambda *_: chosen(1))
-    monkeypatch.setattr(answers, "plain", lambda value: {"k": value.k})
     code, out, _ = run("cluster", planted, "-k", "auto")
     said = " ".join(out.split())
     assert code == 0 and "No cluster structure was found" in said

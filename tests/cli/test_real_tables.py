@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mkclust import datasets
-from mkclust.cli.short_names import short_names
+from mkclust.cli.summary import short_names
 
 FAST = ("-k", "3", "--no-report", "--no-stability")
 

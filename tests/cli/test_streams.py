@@ -94,7 +94,7 @@ def test_a_named_pipe_is_no_target_of_save(run, views, tmp_path):
 
 
 def test_a_folder_as_target_is_refused_before_the_fit(run, views, tmp_path, monkeypatch):
-    monkeypatch.setattr("mkclust.cli.cluster.read_views", None)
+    monkeypatch.setattr("mkclust.cli.cluster.Reading.read", None)
     (tmp_path / "models").mkdir()
     code, _, err = run("cluster", "views.npz", *FAST, "--save", "models")
     assert code == 2 and "--save models is a folder; name a file" in err

@@ -72,7 +72,7 @@ def test_a_page_of_graph_fusion_names_only_graph_fusion(page, answered, model):
         assert "Graph fusion divided 90 samples, described by 4 views, into 3 clusters" in text
         assert "Zelnik-Manor" in text and "Coifman" in text and "graph-fusion" in text
         assert not [word for word in OF_MKC_DNM if word.lower() in text.lower()]
-        assert all(line in text for line in model.describe())
+        assert all(line in text for line in words.description(model))
     assert page.data["noise"] is None
     assert "GraphFusion(n_clusters=3, random_state=0).fit(views)" in page.text
     assert 'mkclust.write_report(model, "report.html", views)' in page.text

@@ -1,24 +1,28 @@
-"""``mkclust bench``: run suites of experiments, and make tables and figures of the results."""
+"""``mkclust bench``: run suites of experiments, and make tables and figures of the results.
+
+The progress of a run is a bar on a terminal, otherwise a line every half minute.
+"""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from ..exceptions import InputError
-from .display import following
-from .experiment import Experiment, Options, prepare
-from .experiment import run as run_experiment
-from .record import FAILED, OUT_OF_MEMORY, OUT_OF_TIME
 from .registry import ORDERS, SHUFFLED, registered, unregistered
-from .store import Store
+from .runner import Experiment, Options, Runner, prepare
+from .runner import run as run_experiment
+from .store import DONE, FAILED, OUT_OF_MEMORY, OUT_OF_TIME, Store
 from .suite import check_order, load_suite, stored_name, suites
 
 app = typer.Typer(
@@ -34,6 +38,8 @@ Data = Annotated[
 ]
 Order = Annotated[str, typer.Option(help=f"Order of the rows: {' or '.join(ORDERS)} (by class).")]
 STORE = Path("mkclust-bench.db")
+EVERY = 30.0  # seconds between two lines without a terminal
+COLUMNS = ("{task.completed}/{task.total}", "{task.description}")
 
 
 @app.command()
@@ -77,7 +83,7 @@ def run(
     console = Console(stderr=True, highlight=False, quiet=quiet)
     _print_skipped(experiment, console)
     with following(console, quiet) as report:
-        kept = run_experiment(experiment, store, options, report, keep_kernels)
+        kept = run_experiment(experiment, store, report, keep_kernels)
     _print_counts(kept, experiment.suite.stored_as, console)
     records = kept.records(experiment.suite.stored_as)
     if records and not quiet:
@@ -121,7 +127,7 @@ def figure(
     suite: Annotated[str, typer.Option(help="The suite whose ranks are drawn.")] = "multiview",
 ) -> None:
     """Draw a figure, as PNG and SVG."""
-    from .figures import draw
+    from .paper_figures import draw
 
     for path in draw(name, store, _folder(data), out, dataset, suite):
         print(path)
@@ -169,8 +175,8 @@ def _folder(given: Path | None) -> Path | None:
     return folder
 
 
-def _several(given: str | None) -> list[str] | None:
-    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
+def _several(given: str | None) -> tuple[str, ...] | None:
+    return tuple(name.strip() for name in (given or "").split(",") if name.strip()) or None
 
 
 def _existing(path: Path) -> Store:
@@ -190,8 +196,51 @@ def _print_skipped(experiment: Experiment, console: Console) -> None:
 
 def _print_counts(store: Store, suite: str, console: Console) -> None:
     records = store.records(suite)
-    counts = Counter(record.status.partition(":")[0] for record in records if record.ok)
-    for status in (OUT_OF_TIME, OUT_OF_MEMORY, FAILED):
-        counts[status] = sum(record.status.startswith(status) for record in records)
-    listed = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    kinds = (DONE, OUT_OF_TIME, OUT_OF_MEMORY, FAILED)
+    counts = [sum(record.status.startswith(kind) for record in records) for kind in kinds]
+    listed = ", ".join(f"{n} {kind}" for n, kind in zip(counts, kinds, strict=True) if n)
     console.print(f"{suite}: {listed or 'nothing to do'}, in {escape(str(store.path))}")
+
+
+@contextmanager
+def following(console: Console, quiet: bool = False) -> Iterator[Callable[[Runner], None]]:
+    """Yield a function that displays the state of a runner."""
+    began = last = time.monotonic()
+    if quiet:
+        yield lambda _: None
+    elif console.is_terminal:
+        with Progress(BarColumn(), *map(TextColumn, COLUMNS), console=console) as bar:
+            task = bar.add_task("", total=None)
+
+            def update(runner: Runner) -> None:
+                done, total, words = state(runner, began)
+                bar.update(task, completed=done, total=total, description=words)
+
+            yield update
+    else:
+
+        def line(runner: Runner) -> None:
+            nonlocal last
+            done, total, words = state(runner, began)
+            if done == total or time.monotonic() - last >= EVERY:
+                last = time.monotonic()
+                console.print(f"{done}/{total} units  {words}", soft_wrap=True)
+
+        yield line
+
+
+def state(runner: Runner, began: float) -> tuple[int, int, str]:
+    """Return the numbers of finished and of all units, and a phrase.
+
+    The phrase says what the workers compute, such as ``hmkc on Mfeat``, and the time left by the
+    pace of this run.
+    """
+    counts = runner.store.counts()
+    total, left = sum(counts.values()), counts.get("", 0)
+    first = [job.units[0] for job in runner.jobs if job.units]
+    words = ", ".join(f"{unit.method} on {unit.dataset}" for unit in first) if left else ""
+    if left and runner.finished:
+        seconds = (time.monotonic() - began) / runner.finished * left
+        long = seconds >= 90
+        words += f"; about {seconds / 60:.0f} min left" if long else f"; about {seconds:.0f} s left"
+    return total - left, total, words

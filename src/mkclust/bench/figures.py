@@ -1,4 +1,4 @@
-"""Draw figures for print: the paper's Figures 2, 4 and 5, and a critical-difference diagram.
+"""Figures for print: their style and files, and the critical-difference diagram.
 
 They need matplotlib: ``pip install mkclust[plot]``. The diagram is that of J. Demšar, Statistical
 Comparisons of Classifiers over Multiple Data Sets, JMLR 7, 2006.
@@ -6,114 +6,82 @@ Comparisons of Classifiers over Multiple Data Sets, JMLR 7, 2006.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..exceptions import InputError
-from .leaderboard import leaderboard_scores
-from .paper_figures import grid_figure, grid_of, noise_figure, rounds_figure, scores_by_round
-from .pictures import DOUBLE, for_print, saved
+from ..io.atomic import replacing
 from .ranks import alike, average_ranks, critical_difference
-from .record import Record
-from .registry import Dataset
-from .registry import dataset as registered
-from .scores import Results
-from .store import Store
 
-PAPER, BUNDLED = "BBCSport", "Mfeat"
+SINGLE, DOUBLE = 3.35, 7.0  # inches: one column, two columns
+POINTS = 8  # font size
+DPI = 300
+INKS = ("#000000", "#1f5a96", "#c2571a", "#6b6b6b")  # they differ in lightness, too
+LINES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5)))
+MARKS = ("o", "s", "^", "D")
 LETTER = 0.075  # inches: average width of a letter, for the names beside the scale
 ABOVE = 0.5  # inches above the scale, for its numbers and the critical difference
 STEP = 0.17  # inches between two names
 RUN = 0.08  # inches between two bars that join methods
 THIN, THICK = 0.6, 2.2
 LINE = {"color": "black", "linewidth": THIN, "clip_on": False}
-
-
-def draw(
-    name: str,
-    store_path: str | Path | None = None,
-    data_folder: str | Path | None = None,
-    out_folder: str | Path = ".",
-    dataset: str | None = None,
-    suite: str = "multiview",
-) -> list[Path]:
-    """Draw a figure and write it as PNG and SVG; return the paths.
-
-    Parameters
-    ----------
-    name : {"figure2", "figure4", "figure5", "ranks"}
-        Figures 2 and 5 are computed from the data; Figure 4 and the ranks show results in the
-        store, of the suites ``paper-fig4`` (or ``paper-table2``) and `suite`.
-    store_path : path, optional
-        The store that `mkclust bench run` wrote.
-    data_folder : path, optional
-        The folder of data sets; by default the environment variable MKCLUST_DATA.
-    out_folder : path
-        Where the pictures are written.
-    dataset : str, optional
-        By default BBCSport if it is present, otherwise the bundled Mfeat.
-    suite : str
-        The family of data sets whose ranks are drawn.
-    """
-    name = name.replace("paper-fig", "figure")  # the name of the suite
-    if name not in (*FIGURES, "ranks"):
-        raise InputError(f"figures are {', '.join(FIGURES)}, ranks, not {name!r}")
-    if name == "ranks":
-        return _ranks(suite, store_path, Path(out_folder))
-    folder = data_folder or os.environ.get("MKCLUST_DATA")
-    known = _dataset(dataset, Path(folder) if folder else None)
-    return FIGURES[name](known, store_path, Path(folder) if folder else None, Path(out_folder))
-
-
-def _figure2(known: Dataset, _: Any, folder: Path | None, out: Path) -> list[Path]:
-    figure = noise_figure(*known.kernels(known.load(folder)))
-    return saved(figure, out, f"figure2-{known.name}")
-
-
-def _figure4(known: Dataset, store: Any, _: Path | None, out: Path) -> list[Path]:
-    records = _records(store, "paper-fig4", "paper-table2")
-    grid = grid_of(records, known.name, known.k)
-    return saved(grid_figure(grid, known.name), out, f"figure4-{known.name}")
-
-
-def _figure5(known: Dataset, _: Any, folder: Path | None, out: Path) -> list[Path]:
-    views, recipe = known.kernels(known.load(folder))
-    scores = scores_by_round(views, recipe, known.k)
-    return saved(rounds_figure(scores, known.name), out, f"figure5-{known.name}")
-
-
-def _ranks(suite: str, store: Any, out: Path) -> list[Path]:
-    names, scores = leaderboard_scores(Results(_records(store, suite)))
-    return saved(rank_figure(names, scores), out, f"ranks-{suite}")
-
-
-FIGURES: dict[str, Callable[[Dataset, Any, Path | None, Path], list[Path]]] = {
-    "figure2": _figure2,
-    "figure4": _figure4,
-    "figure5": _figure5,
+STYLE: Any = {
+    "font.size": POINTS,
+    "axes.titlesize": POINTS,
+    "axes.labelsize": POINTS,
+    "xtick.labelsize": POINTS,
+    "ytick.labelsize": POINTS,
+    "legend.fontsize": POINTS,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "lines.linewidth": 1.0,
+    "lines.markersize": 3.5,
+    "hatch.linewidth": 0.4,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "mkclust",  # the same figure gives the same file
 }
 
 
-def _dataset(name: str | None, folder: Path | None) -> Dataset:
-    if name is not None:
-        return registered(name, folder)
-    paper = registered(PAPER)
-    return paper if paper.present(folder) else registered(BUNDLED)
+@contextmanager
+def for_print(width: float, height: float, **layout: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield a figure of the given size in inches and its axes, as ``plt.subplots`` returns them.
+
+    No window is opened, and the global settings of matplotlib do not change.
+    """
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError("figures need matplotlib: pip install 'mkclust[plot]'") from None
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure, figure.subplots(**layout)
 
 
-def _records(store_path: str | Path | None, *suites: str) -> Sequence[Record]:
-    """Return the results of the first of these suites that has any."""
-    if store_path is not None and Path(store_path).is_file():
-        with closing(Store(store_path)) as store:
-            for suite in suites:
-                if records := store.records(suite):
-                    return records
-    raise InputError(f"no results at {store_path}; first: mkclust bench run {suites[0]}")
+def saved(figure: Any, folder: str | Path, name: str) -> list[Path]:
+    """Write NAME.png and NAME.svg into the folder, each atomically; return the paths."""
+    import matplotlib
+
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    paths = [target / f"{name}.png", target / f"{name}.svg"]
+    for path in paths:
+        stamp = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+        with replacing(path) as file, matplotlib.rc_context(STYLE):
+            figure.savefig(file, format=path.suffix[1:], dpi=DPI, metadata=stamp)
+    return paths
 
 
 def rank_figure(names: Sequence[str], scores: np.ndarray) -> Any:

@@ -8,17 +8,15 @@ would also count mapped files and reserved areas, and makes BLAS fail without a 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import platform
-import signal
 import socket
 import subprocess
 import time
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 
 from .._version import __version__
@@ -39,16 +37,8 @@ def versions() -> str:
     """Return the versions that results depend on, as JSON."""
     found = {"mkclust": __version__, "python": platform.python_version()}
     for name in ("numpy", "scipy", "scikit-learn"):
-        found[name] = package_version(name) or "?"
+        found[name] = version(name)
     return json.dumps(found)
-
-
-def package_version(name: str) -> str | None:
-    """Return the installed version of a package, or None."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def owner_name(pid: int | None = None) -> str:
@@ -124,12 +114,6 @@ def usages() -> dict[int, Usage]:
             own = Usage(cpu, float(int(fields[21]) * page), fields[0] == "R")
             found[group] = found.get(group, Usage()) + own
     return found
-
-
-def end_group(group: int) -> None:
-    """Kill all processes of a group, if there are any."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(group, signal.SIGKILL)
 
 
 def _usages_by_ps() -> dict[int, Usage]:

@@ -1,4 +1,4 @@
-"""Figures 2, 4 and 5 of the paper.
+"""Figures 2, 4 and 5 of the paper, and how any figure is drawn by its name.
 
 Figure 2 shows one kernel with and without either noise, measured against the classes.
 $A = UU^T$ with U the k leading eigenvectors of the kernel, $P = H^*H^{*T}$ with $H^*$ the
@@ -11,8 +11,11 @@ iteration of its search.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,15 +30,80 @@ from ..kernels.bank import KernelBank, KernelRecipe
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import top_eigenpairs
 from ..metrics import accuracy, evaluate
-from .pictures import DOUBLE, INKS, LINES, MARKS, POINTS, SINGLE, for_print
-from .record import Record
-from .scores import METRIC_TITLES, METRICS
+from ..report.layout import block_edges
+from .figures import DOUBLE, INKS, LINES, MARKS, POINTS, SINGLE, for_print, rank_figure, saved
+from .registry import dataset as registered
+from .scores import METRIC_TITLES, METRICS, Results
+from .store import Record, Store
+from .tables import leaderboard_scores
 
+FIGURES = ("figure2", "figure4", "figure5", "ranks")
+PAPER, BUNDLED = "BBCSport", "Mfeat"
 CELLS = 600  # of a picture, in each direction
 RESTARTS = 50  # of k-means in Figure 2
 REPEATS = 20  # runs of k-means in Figure 5, each the best of ten starts, as published
 SHOWN = ("acc", "nmi")  # in Figure 4
 TITLES = ("original", "without N-noise", "without C-noise", "without dual noise")
+
+
+def draw(
+    name: str,
+    store_path: str | Path | None = None,
+    data_folder: str | Path | None = None,
+    out_folder: str | Path = ".",
+    dataset: str | None = None,
+    suite: str = "multiview",
+) -> list[Path]:
+    """Draw a figure and write it as PNG and SVG; return the paths.
+
+    Parameters
+    ----------
+    name : {"figure2", "figure4", "figure5", "ranks"}
+        Figures 2 and 5 are computed from the data; Figure 4 and the ranks show results in the
+        store, of the suites ``paper-fig4`` (or ``paper-table2``) and `suite`.
+    store_path : path, optional
+        The store that `mkclust bench run` wrote.
+    data_folder : path, optional
+        The folder of data sets; by default the environment variable MKCLUST_DATA.
+    out_folder : path
+        Where the pictures are written.
+    dataset : str, optional
+        By default BBCSport if it is present, otherwise the bundled Mfeat.
+    suite : str
+        The family of data sets whose ranks are drawn.
+    """
+    name = name.replace("paper-fig", "figure")  # the name of the suite
+    if name not in FIGURES:
+        raise InputError(f"figures are {', '.join(FIGURES)}, not {name!r}")
+    if name == "ranks":
+        figure = rank_figure(*leaderboard_scores(Results(_records(store_path, suite))))
+        return saved(figure, out_folder, f"ranks-{suite}")
+    given = data_folder or os.environ.get("MKCLUST_DATA")
+    folder = Path(given) if given else None
+    known = registered(dataset or PAPER, folder)
+    if dataset is None and not known.present(folder):
+        known = registered(BUNDLED)
+    if name == "figure4":
+        records = _records(store_path, "paper-fig4", "paper-table2")
+        figure = grid_figure(grid_of(records, known.name, known.k), known.name)
+    else:
+        views, recipe = known.kernels(known.load(folder))
+        figure = (
+            noise_figure(views, recipe)
+            if name == "figure2"
+            else rounds_figure(scores_by_round(views, recipe, known.k), known.name)
+        )
+    return saved(figure, out_folder, f"{name}-{known.name}")
+
+
+def _records(store_path: str | Path | None, *suites: str) -> Sequence[Record]:
+    """Return the results of the first of these suites that has any."""
+    if store_path is not None and Path(store_path).is_file():
+        with closing(Store(store_path)) as store:
+            for suite in suites:
+                if records := store.records(suite):
+                    return records
+    raise InputError(f"no results at {store_path}; first: mkclust bench run {suites[0]}")
 
 
 @dataclass(frozen=True)
@@ -102,26 +170,21 @@ def noise_figure(views: MultiView, recipe: KernelRecipe, view: int = 0) -> Any:
     """Draw Figure 2: four pictures of one view's kernel, each with the ACC of kernel k-means."""
     classes = np.unique(np.asarray(views.labels), return_inverse=True)[1]
     found = parts(KernelBank(views, recipe)[view], classes)
+    edges = block_edges(classes)
     with for_print(SINGLE, SINGLE * 1.1, nrows=2, ncols=2) as (figure, axes):
         for place, (ax, M) in enumerate(zip(axes.flat, found.panels(), strict=True)):
             image = ax.imshow(
                 found.picture(M, classes), cmap="Greys", vmin=0, vmax=1.5, extent=(0, 1, 1, 0),
             )  # fmt: skip
-            _class_ticks(ax, classes)
+            ax.set_xticks(edges, [""] * len(edges))
+            ax.set_yticks(edges, [""] * len(edges))
+            ax.spines[:].set_visible(True)
             score = 100 * found.accuracy(M, classes)
             ax.set_xlabel(f"({'abcd'[place]}) {TITLES[place]}\nACC {score:.1f} %", labelpad=3)
         bar = figure.colorbar(image, ax=axes, shrink=0.5, aspect=25, extend="both", pad=0.02,
                               ticks=(0, 0.5, 1, 1.5))  # fmt: skip
         bar.set_label("entry × n / k", fontsize=POINTS)
     return figure
-
-
-def _class_ticks(ax: Any, classes: np.ndarray) -> None:
-    """Set ticks without numbers at the borders of classes, as fractions of n."""
-    edges = np.concatenate([[0], np.cumsum(np.bincount(classes))]) / len(classes)
-    ax.set_xticks(edges, [""] * len(edges))
-    ax.set_yticks(edges, [""] * len(edges))
-    ax.spines[:].set_visible(True)
 
 
 @dataclass(frozen=True)
@@ -162,16 +225,19 @@ def grid_figure(grid: Grid, name: str) -> Any:
             _bars(ax, grid, metric)
         axes[-1].set_xticks(np.arange(len(grid.c1)), [f"{c}k" for c in grid.c1])
         axes[-1].set_xlabel(f"HMKC: width c₁ of the first layer ({name})")
-        figure.legend(*_legend(axes[0], grid), loc="outside right center", handlelength=1.2)
+        handles, names = axes[0].get_legend_handles_labels()  # the line of MKC-DNM is first
+        figure.legend([*handles[1:], handles[0]], [*names[1:], names[0]],
+                      loc="outside right center", handlelength=1.2)  # fmt: skip
     return figure
 
 
 def _bars(ax: Any, grid: Grid, metric: str) -> None:
     width = 0.86 / len(grid.c2)
+    grays = np.linspace(0.95, 0.2, len(grid.c2))  # from light to dark
     for j in range(len(grid.c2)):
         places = np.arange(len(grid.c1)) - 0.43 + (j + 0.5) * width
-        ax.bar(places, grid.scores[metric][:, j], width, color=_shade(j, len(grid.c2)),
-               edgecolor="black", linewidth=0.3, label=f"{grid.c2[j]}k")  # fmt: skip
+        ax.bar(places, grid.scores[metric][:, j], width, color=f"{grays[j]:.3f}",
+               edgecolor="black", linewidth=0.3, label=f"c₂ = {grid.c2[j]}k")  # fmt: skip
     ax.axhline(grid.level[metric], color="#b3261e", linewidth=1.4, linestyle=(0, (6, 2)),
                label="MKC-DNM")  # fmt: skip
     top = max(np.nanmax(grid.scores[metric]), grid.level[metric])
@@ -179,18 +245,6 @@ def _bars(ax: Any, grid: Grid, metric: str) -> None:
     ax.set_xlim(-0.6, len(grid.c1) - 0.4)
     ax.set_ylabel(f"{METRIC_TITLES[metric]} (%)")
     ax.tick_params(axis="x", length=0)
-
-
-def _shade(place: int, count: int) -> str:
-    """Return a gray level from light to dark, as matplotlib writes it."""
-    return f"{0.95 - 0.75 * place / max(count - 1, 1):.3f}"
-
-
-def _legend(ax: Any, grid: Grid) -> tuple[list[Any], list[str]]:
-    handles, texts = ax.get_legend_handles_labels()
-    by_text = dict(zip(texts, handles, strict=True))
-    names = [f"c₂ = {c}k" for c in grid.c2] + ["MKC-DNM"]
-    return [by_text[text.removeprefix("c₂ = ")] for text in names], names
 
 
 def _percent(record: Record | None, metric: str) -> float:

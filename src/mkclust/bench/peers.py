@@ -30,14 +30,12 @@ class Peer:
     """A function (views, k, seed) -> labels, with its title.
 
     `package` is the module it needs, empty if it needs none beyond the dependencies of mkclust.
-    `needs_labels` marks a method whose setting is chosen with the classes. `kernels` says that it
-    is given kernel matrices in place of views.
+    `kernels` says that it is given kernel matrices in place of views.
     """
 
     title: str
     package: str
     label: Labeller
-    needs_labels: bool = False
     kernels: bool = False
 
     @property
@@ -75,29 +73,17 @@ def concat_spectral(views: Views, k: int, seed: int) -> Any:
     return model.fit_predict(concatenated(views))
 
 
-def _mvlearn(kind: str) -> Labeller:
+def _estimator(title: str, package: str, kind: str) -> Peer:
+    """Return the peer that fits an estimator of another package; imml takes pandas tables."""
+
     def label(views: Views, k: int, seed: int) -> Any:
-        model = getattr(import_module("mvlearn.cluster"), kind)(n_clusters=k, random_state=seed)
-        return model.fit_predict([dense(view) for view in views])
+        model = getattr(import_module(package), kind)(n_clusters=k, random_state=seed)
+        tables = [dense(view) for view in views]
+        if package.startswith("imml"):
+            tables = [import_module("pandas").DataFrame(table) for table in tables]
+        return model.fit_predict(tables)
 
-    return label
-
-
-def _polyview(kind: str) -> Labeller:
-    def label(views: Views, k: int, seed: int) -> Any:
-        model = getattr(import_module("polyview"), kind)(n_clusters=k, random_state=seed)
-        return model.fit_predict([dense(view) for view in views])
-
-    return label
-
-
-def _imml(kind: str) -> Labeller:
-    def label(views: Views, k: int, seed: int) -> Any:
-        frame = import_module("pandas").DataFrame
-        model = getattr(import_module("imml.cluster"), kind)(n_clusters=k, random_state=seed)
-        return model.fit_predict([frame(dense(view)) for view in views])
-
-    return label
+    return Peer(title, package, label)
 
 
 def _leiden(views: Views, k: int, seed: int) -> Any:
@@ -150,19 +136,19 @@ def _best_view(kernels: Views, k: int, seed: int) -> Any:
 PEERS: dict[str, Peer] = {
     "concat-kmeans": Peer("concatenation, k-means", "", concat_kmeans),
     "concat-spectral": Peer("concatenation, spectral", "", concat_spectral),
-    "best-view": Peer("best single view", "", _best_view, needs_labels=True, kernels=True),
-    "mvlearn-kmeans": Peer("mvlearn k-means", "mvlearn.cluster", _mvlearn("MultiviewKMeans")),
-    "mvlearn-coreg": Peer(
-        "mvlearn co-regularized", "mvlearn.cluster", _mvlearn("MultiviewCoRegSpectralClustering")
+    "best-view": Peer("best single view", "", _best_view, kernels=True),
+    "mvlearn-kmeans": _estimator("mvlearn k-means", "mvlearn.cluster", "MultiviewKMeans"),
+    "mvlearn-coreg": _estimator(
+        "mvlearn co-regularized", "mvlearn.cluster", "MultiviewCoRegSpectralClustering"
     ),
-    "mvlearn-spectral": Peer(
-        "mvlearn co-trained spectral", "mvlearn.cluster", _mvlearn("MultiviewSpectralClustering")
+    "mvlearn-spectral": _estimator(
+        "mvlearn co-trained spectral", "mvlearn.cluster", "MultiviewSpectralClustering"
     ),
-    "polyview-coreg": Peer(
-        "polyview co-regularized", "polyview", _polyview("MultiViewCoRegSpectralClustering")
+    "polyview-coreg": _estimator(
+        "polyview co-regularized", "polyview", "MultiViewCoRegSpectralClustering"
     ),
-    "imml-nemo": Peer("imml NEMO", "imml.cluster", _imml("NEMO")),
-    "imml-lfimvc": Peer("imml LF-IMVC", "imml.cluster", _imml("LFIMVC")),
+    "imml-nemo": _estimator("imml NEMO", "imml.cluster", "NEMO"),
+    "imml-lfimvc": _estimator("imml LF-IMVC", "imml.cluster", "LFIMVC"),
     "leiden": Peer("Leiden on the concatenation", "leidenalg", _leiden),
     "mofa": Peer("MOFA factors, k-means", "mofapy2.run.entry_point", _mofa),
 }

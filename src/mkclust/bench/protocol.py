@@ -18,14 +18,12 @@ from ..data.views import MultiView
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.spectrum import remembered_by
 from ..methods import METHODS, estimator_for
-from .gaps import with_gaps
 from .peers import dense, peer
-from .record import DONE
-from .registry import Dataset, dataset, row_order, twelve_kernels
+from .registry import Dataset, dataset, row_order, twelve_kernels, with_gaps
 from .shared import MappedKernels, Shared, SharedSpectra
-from .store import Outcome
+from .store import DONE, Outcome
+from .suite import KERNELS, Unit
 from .truth import Classes, Truth
-from .units import KERNELS, Unit
 
 REFITTED = ("graph-fusion", "oplf")  # labels of their own, which depend on the seed
 SEEDLESS = ("swmc", "cagl")  # labels of their own, which do not
@@ -39,10 +37,6 @@ class Place:
     data: Path | None
     cache: Path
     seconds: float = float("inf")
-
-    def shared(self, unit: Unit) -> Shared:
-        """Return the folder of the kernels that a unit uses."""
-        return Shared.of(self.cache, unit)
 
 
 @dataclass(frozen=True)
@@ -67,7 +61,7 @@ def compute(unit: Unit, place: Place) -> Outcome:
             return build_kernels(unit, place)
         entry = dataset(unit.dataset, place.data)
         if unit.needs_kernels:
-            shared = place.shared(unit)
+            shared = Shared.of(place.cache, unit)
             truth: Truth = Classes(shared.classes())
             fit = fitted(unit, shared.kernels(), entry.k, place.seconds)
             return scored(unit, fit, truth, shared.cpu())
@@ -91,7 +85,7 @@ def given_views(unit: Unit, entry: Dataset, views: MultiView) -> MultiView:
 
 def build_kernels(unit: Unit, place: Place) -> Outcome:
     """Compute the shared kernels of a data set, which other units wait for."""
-    shared = place.shared(unit)
+    shared = Shared.of(place.cache, unit)
     began = time.perf_counter()
     if not shared.ready:
         shared.build(dataset(unit.dataset, place.data), place.data, unit)
@@ -102,7 +96,7 @@ def fitted(unit: Unit, data: MultiView | MappedKernels, k: int, seconds: float) 
     """Fit a method to views, or to the shared kernels if it works on kernels."""
     settings = dict(unit.parameters)
     if unit.method == "best-view":
-        data, method = _only(data, settings.pop("view")), "akkm"
+        data, method = data.select([data.names[settings.pop("view")]]), "akkm"
     elif unit.method in METHODS:
         method = unit.method
     else:
@@ -156,8 +150,8 @@ def repeated(label: Callable[[int], Any], unit: Unit, seconds: float) -> Fit:
 
 def scored(unit: Unit, fit: Fit, truth: Truth, shared_cpu: float = 0.0) -> Outcome:
     """Return mean and standard deviation of every metric over the repetitions."""
-    rows = row_order(truth.values, unit.order, unit.seed)
-    found = [truth.scores(in_original_order(labels, rows)) for labels in fit.labels]
+    back = np.argsort(row_order(truth.values, unit.order, unit.seed))
+    found = [truth.scores(labels[back]) for labels in fit.labels]
     table = []
     for metric, normalizer in found[0]:
         values = [scores[metric, normalizer] for scores in found]
@@ -166,17 +160,6 @@ def scored(unit: Unit, fit: Fit, truth: Truth, shared_cpu: float = 0.0) -> Outco
         DONE, metrics=table, runs=len(found), cpu=fit.cpu, wall=fit.wall,
         shared_cpu=shared_cpu + fit.spectra,
     )  # fmt: skip
-
-
-def in_original_order(labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the labels (n,) of samples taken at `rows` in the order of the data set.
-
-    >>> in_original_order(np.array([7, 8, 9]), np.array([2, 0, 1])).tolist()
-    [8, 9, 7]
-    """
-    found = np.empty_like(labels)
-    found[rows] = labels
-    return found
 
 
 @contextmanager
@@ -196,12 +179,6 @@ def _fit(
     assert isinstance(model, KernelClusterer) and isinstance(data, MappedKernels)
     with remembered_by(spectra):
         return model.fit_kernels(data)
-
-
-def _only(data: MultiView | MappedKernels, position: int) -> MultiView | MappedKernels:
-    if isinstance(data, MappedKernels):
-        return data.only(position)
-    return data.select([data.names[position]])
 
 
 def _settings_for(data: MultiView | MappedKernels, method: str) -> dict[str, Any]:

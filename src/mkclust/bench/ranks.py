@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 
 from ..exceptions import InputError
+from ..inspection.annotations import corrected
 
 
 def rank_rows(scores: Any, missing: str = "last") -> np.ndarray:
@@ -84,20 +85,6 @@ def alike(ranks: Any, difference: float) -> list[tuple[int, int]]:
     return [run for i, run in enumerate(runs) if i == 0 or run[1] > runs[i - 1][1]]
 
 
-def holm(p_values: Any) -> np.ndarray:
-    """Correct p-values for multiple tests by the step-down method of Holm.
-
-    >>> holm([0.01, 0.04, 0.03])
-    array([0.03, 0.06, 0.06])
-    """
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p)
-    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    corrected = np.empty(len(p))
-    corrected[order] = np.minimum(raised, 1.0)
-    return corrected
-
-
 def against(scores: Any, first: int) -> np.ndarray:
     """Test one method against each other by Wilcoxon's signed-rank test; return Holm's p-values.
 
@@ -107,7 +94,8 @@ def against(scores: Any, first: int) -> np.ndarray:
     table = np.asarray(scores, dtype=float)
     others = [j for j in np.flatnonzero(with_results(table)) if j != first]
     p = np.full(table.shape[1], np.nan)
-    p[others] = holm([_signed_rank(table[:, first] - table[:, j]) for j in others])
+    raw = np.array([_signed_rank(table[:, first] - table[:, j]) for j in others])
+    p[others] = corrected(raw, "holm")
     return p
 
 

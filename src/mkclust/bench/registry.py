@@ -1,15 +1,19 @@
-"""Data sets by name: sizes, sources, file names, how kernels are made, and the order of rows."""
+"""Data sets by name: sizes, sources, file names, how kernels are made, and the order of rows.
+
+Samples of views or cells of tables can be removed at random: "MSRC-v1 rows 30 %".
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..data.datasets import load_mfeat, make_views
 from ..data.datasets.public import public_sets
@@ -18,9 +22,9 @@ from ..exceptions import InputError
 from ..io import read
 from ..kernels.bank import KernelRecipe
 from ..linalg.scaling import squared_distances
-from .gaps import parsed
 from .truth import Classes, Truth, truth_in
 
+NAMED = re.compile(r"(?P<name>.+) (?P<kind>rows|cells) (?P<percent>\d+) %")
 READABLE = (".mat", ".npz")
 GROUPS = ("paper", "views", "kernels", "single", "omics", "large", "bundled", "file")
 TRUTHS = ("subtypes", "survival")  # a folder NAME of tables has its truth in NAME-subtypes, ...
@@ -73,9 +77,7 @@ class Dataset:
 
     def find(self, folder: Path | None) -> Path | None:
         """Return the data set's file in the folder; upper and lower case are not distinguished."""
-        if folder is None or not folder.is_dir():
-            return None
-        present = {path.name.lower(): path for path in sorted(folder.iterdir())}
+        present = {path.name.lower(): path for path in _inside(folder)}
         return next((present[f.lower()] for f in self.files if f.lower() in present), None)
 
     def present(self, folder: Path | None) -> bool:
@@ -126,8 +128,12 @@ class Dataset:
 @cache
 def registered() -> Mapping[str, Dataset]:
     """Return all registered data sets by name: the public ones, then those of the package."""
-    known = {name: _entry(name, entry) for name, entry in public_sets().items()}
-    return known | {dataset.name: dataset for dataset in _bundled_sets()}
+    lists = ("files", "views")
+    public = (
+        Dataset(name=name, **{**entry, **{key: tuple(entry[key]) for key in lists}})
+        for name, entry in public_sets().items()
+    )
+    return {dataset.name: dataset for dataset in (*public, *_bundled_sets())}
 
 
 def dataset(name: str, folder: Path | None = None) -> Dataset:
@@ -142,9 +148,8 @@ def dataset(name: str, folder: Path | None = None) -> Dataset:
         return replace(dataset(found[0], folder), name=name, gaps=found[1])
     if folder is not None and name in cohort_names(folder):
         return _cohort(folder, name)
-    path = folder / name if folder is not None else None
-    if path is not None and path.is_file() and path.suffix.lower() in READABLE:
-        return _unregistered(path)
+    if folder is not None and (folder / name).is_file() and name.lower().endswith(READABLE):
+        return _unregistered(folder / name)
     listed = ", ".join(known)
     raise InputError(f"unknown data set {name!r}: known are {listed}, or a file in --data by name")
 
@@ -154,24 +159,21 @@ def cohort_names(folder: Path | None) -> list[str]:
 
     The classes of ``NAME`` are in ``NAME-subtypes``, the survival times in ``NAME-survival``.
     """
-    if folder is None or not folder.is_dir():
-        return []
     known = {name for entry in registered().values() for name in entry.files}
-    beside = {path.name for path in folder.iterdir() if path.is_dir()}
+    beside = {path.name for path in _inside(folder) if path.is_dir()}
     found = {name for name in beside for what in TRUTHS if f"{name}-{what}" in beside}
     return sorted(found - known)
 
 
 def unregistered(folder: Path | None) -> list[str]:
     """List the readable files of the folder that belong to no registered data set."""
-    if folder is None or not folder.is_dir():
-        return []
     known = {name.lower() for entry in registered().values() for name in entry.files}
-    return [
-        path.name
-        for path in sorted(folder.iterdir())
-        if path.suffix.lower() in READABLE and path.name.lower() not in known
-    ]
+    readable = [path.name for path in _inside(folder) if path.suffix.lower() in READABLE]
+    return [name for name in readable if name.lower() not in known]
+
+
+def _inside(folder: Path | None) -> list[Path]:
+    return [] if folder is None or not folder.is_dir() else sorted(folder.iterdir())
 
 
 def class_numbers(views: MultiView) -> np.ndarray:
@@ -234,11 +236,6 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _entry(name: str, entry: Mapping[str, Any]) -> Dataset:
-    lists = {key: tuple(entry[key]) for key in ("files", "views")}
-    return Dataset(name=name, **{**entry, **lists})
-
-
 def _unregistered(path: Path) -> Dataset:
     views = read(path)
     return Dataset(
@@ -280,3 +277,58 @@ def _bundled(name: str) -> MultiView:
         return make_views(n, k, 3, noise=2.0, n_noise_views=1, random_state=0)
     step = {"Mfeat": 1, "Mfeat-500": 4, "Mfeat-200": 10}[name]
     return load_mfeat()[::step]
+
+
+def parsed(name: str) -> tuple[str, tuple[str, float]] | None:
+    """Split the name of a data set with gaps into that of the whole one, and kind and share.
+
+    >>> parsed("MSRC-v1 rows 30 %")
+    ('MSRC-v1', ('rows', 0.3))
+    """
+    found = NAMED.fullmatch(name)
+    if found is None:
+        return None
+    share = int(found["percent"]) / 100
+    if not 0 < share < 1:
+        raise InputError(f"{name}: the share must be between 1 and 99 %")
+    return found["name"], (found["kind"], share)
+
+
+def with_gaps(views: MultiView, kind: str, share: float, seed: int) -> MultiView:
+    """Remove a share of all (sample, view) pairs, or of the cells of every table.
+
+    A sample keeps at least one view, and at least one cell of every view.
+
+    >>> from mkclust.data.datasets import make_views
+    >>> with_gaps(make_views(50, 2, 4, random_state=0), "rows", 0.25, 0).present.mean()
+    np.float64(0.75)
+    """
+    rng = np.random.default_rng(seed)
+    if kind == "rows":
+        present = _presence(len(views), views.n_views, share, rng)
+        return MultiView(views, present=present)
+    if views.kernels or any(sp.issparse(view) for view in views.views):
+        raise InputError("cells are removed from dense tables, not from kernels or sparse views")
+    tables = [_without_cells(view, share, rng) for view in views.views]
+    return MultiView(tables, names=views.names, labels=views.labels, index=views.index)
+
+
+def _presence(n: int, m: int, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw which of the n m pairs are present, (n, m); pairs are removed in random order."""
+    present = np.ones((n, m), dtype=bool)
+    left = min(round(share * n * m), n * (m - 1))
+    for pair in rng.permutation(n * m):
+        if not left:
+            break
+        i, p = divmod(pair, m)
+        if present[i].sum() > 1:
+            present[i, p] = False
+            left -= 1
+    return present
+
+
+def _without_cells(view: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    removed = rng.random(view.shape) < share
+    rows = np.arange(len(view))
+    removed[rows, rng.integers(view.shape[1], size=len(view))] = False
+    return np.where(removed, np.nan, view)

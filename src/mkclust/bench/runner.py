@@ -1,4 +1,4 @@
-"""The runner: gives units to workers, enforces limits and stores the outcomes."""
+"""Run a suite: select its units, give them to workers, enforce limits and store the outcomes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..exceptions import InputError
+from ..methods import METHODS
 from .machine import Usage, owner_name, usages
-from .peers import PEERS
-from .record import DONE, FAILED, OUT_OF_MEMORY, OUT_OF_TIME
-from .store import Limits, Outcome, Store
-from .units import KERNELS, Unit
+from .peers import PEERS, uses_kernels
+from .registry import Dataset, dataset
+from .shared import Shared, remove_empty
+from .store import DONE, FAILED, OUT_OF_MEMORY, OUT_OF_TIME, Limits, Outcome, Store
+from .suite import KERNELS, Planned, Suite, Unit, expand, load_suite
 from .workers import Server, Worker
 
 BATCH = 24  # units of one method on one data set that a worker gets at once
@@ -30,19 +33,48 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXP
 
 
 @dataclass(frozen=True)
-class Setting:
-    """Folders, limits and interpreters of a run."""
+class Options:
+    """Where a suite runs, and what overrides its file; None keeps the value of the file."""
 
-    data: Path | None
-    cache: Path
-    limits: Limits
+    data: Path | None = None
+    datasets: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
     jobs: int = 1
+    time_limit: float | None = None
+    memory_limit: float | None = None
     peers_python: str | None = None
+    retry: bool = False
+    order: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.jobs < 1:
+            raise InputError(f"jobs must be at least 1, got {self.jobs}")
 
     def python(self, method: str) -> str:
         """Return the interpreter that runs a method."""
         foreign = method in PEERS and PEERS[method].package
         return self.peers_python if foreign and self.peers_python else sys.executable
+
+    def applied(self, suite: Suite) -> Suite:
+        """Return the suite with the values that override its file."""
+        names = ("datasets", "methods", "order", "time_limit", "memory_limit")
+        given = {name: getattr(self, name) for name in names}
+        return replace(suite, **{name: value for name, value in given.items() if value is not None})
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The units to run, the data sets that are absent and the peers that are not installed."""
+
+    options: Options
+    suite: Suite
+    planned: list[Planned]
+    absent: list[Dataset]
+    not_installed: list[str]
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.suite.time_limit, self.suite.memory_limit * 2**30)
 
 
 @dataclass
@@ -74,13 +106,15 @@ class Job:
 
 
 class Runner:
-    """Runs the open units of a suite; `report` is called after every change."""
+    """Runs the open units of an experiment; `report` is called after every change."""
 
     def __init__(
-        self, store: Store, setting: Setting, report: Callable[[Runner], None] = lambda _: None
+        self, store: Store, experiment: Experiment, cache: Path, report: Callable[[Runner], None]
     ) -> None:
         self.store = store
-        self.setting = setting
+        self.options = experiment.options
+        self.limits = experiment.limits
+        self.cache = cache
         self.report = report
         self.owner = owner_name()
         self.jobs: list[Job] = []
@@ -110,7 +144,7 @@ class Runner:
     def _fill(self) -> bool:
         """Start workers up to the number of jobs; return whether any was started."""
         started = False
-        while len(self.jobs) < self.setting.jobs:
+        while len(self.jobs) < self.options.jobs:
             units = self.store.claim(self.owner, BATCH)
             if not units:
                 break
@@ -125,24 +159,22 @@ class Runner:
         return True
 
     def _start(self, units: list[Unit]) -> Job:
-        setting = self.setting
+        data = self.options.data
         job = {
-            "data": None if setting.data is None else str(setting.data.resolve()),
-            "cache": str(setting.cache.resolve()),
-            "seconds": setting.limits.seconds,
+            "data": None if data is None else str(data.resolve()),
+            "cache": str(self.cache.resolve()),
+            "seconds": self.limits.seconds,
             "units": [unit.text() for unit in units],
         }
-        worker = self._server(setting.python(units[0].method)).start()
+        python = self.options.python(units[0].method)
+        if python not in self._servers:
+            self._servers[python] = Server(python, environment())
+        worker = self._servers[python].start()
         with os.fdopen(os.dup(worker.output), "wb") as pipe:
             pipe.write(json.dumps(job).encode() + b"\n")
         started = Job(worker, list(units))
         self._selector.register(worker.input, selectors.EVENT_READ, started)
         return started
-
-    def _server(self, python: str) -> Server:
-        if python not in self._servers:
-            self._servers[python] = Server(python, environment())
-        return self._servers[python]
 
     def _listen(self) -> None:
         for key, _ in self._selector.select(TICK):
@@ -167,17 +199,17 @@ class Runner:
         self._finish(unit, Outcome(**answer, metrics=metrics))
 
     def _finish(self, unit: Unit, outcome: Outcome) -> None:
-        self.store.finish(unit.id, outcome, self.setting.limits)
+        self.store.finish(unit.id, outcome, self.limits)
         self.finished += 1
         if unit.method == KERNELS and outcome.status != DONE:
             reason = f"kernels: {outcome.message}" if outcome.message else "kernels"
             for waiting in self.store.waiting(unit.id):
                 status = Outcome(outcome.status, reason)
-                self.store.finish(waiting, status, self.setting.limits)
+                self.store.finish(waiting, status, self.limits)
         self.report(self)
 
     def _hold_to_limits(self) -> None:
-        now, most = usages(), self.setting.limits
+        now, most = usages(), self.limits
         for job in list(self.jobs):
             usage = now.get(job.worker.pid, Usage())
             passed = time.monotonic() - job.since
@@ -246,3 +278,54 @@ def _term_as_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def prepare(name: str, options: Options) -> Experiment:
+    """Select data sets, methods and limits; list what is absent."""
+    suite = options.applied(load_suite(name))
+    members = suite.members(options.data)
+    absent = [entry for entry in members if not entry.present(options.data)]
+    present = [entry for entry in members if entry.present(options.data)]
+    named = [method for method in suite.methods if method in PEERS]
+    there = installed_peers(named, options.peers_python)
+    missing = [method for method in named if method not in there]
+    kept = tuple(method for method in suite.methods if method not in missing)
+    planned = expand(replace(suite, methods=kept), present, options.data)
+    planned = [item for item in planned if _applies(item.unit, options.data)]
+    return Experiment(options, suite, planned, absent, missing)
+
+
+def run(
+    experiment: Experiment,
+    path: Path,
+    report: Callable[[Runner], None] = lambda _: None,
+    keep_kernels: bool = False,
+) -> Store:
+    """Run the open units of a suite into the store at `path`.
+
+    Shared kernels are kept beside the store until no unit needs them.
+    """
+    store = Store(path)
+    store.plan(experiment.suite.stored_as, experiment.planned, experiment.limits)
+    if experiment.options.retry:
+        store.retry()
+    cache = path.with_name(path.name + ".kernels")
+    units = [item.unit for item in experiment.planned if item.unit.needs_kernels]
+    shared = {unit.shared().id: Shared.of(cache, unit) for unit in units}
+    for unit_id, kernels in shared.items():
+        if not kernels.ready:
+            store.forget(unit_id)
+    Runner(store, experiment, cache, report).run()
+    for unit_id, kernels in () if keep_kernels else shared.items():
+        if not store.waiting(unit_id):
+            store.forget(unit_id)
+            kernels.remove()
+    remove_empty(cache)
+    return store
+
+
+def _applies(unit: Unit, data: Path | None) -> bool:
+    """Return False for a peer that needs features on a data set that holds kernels."""
+    if unit.method in METHODS or uses_kernels(unit.method):
+        return True
+    return dataset(unit.dataset, data).kernel != ""

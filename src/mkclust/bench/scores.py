@@ -13,8 +13,8 @@ from ..methods import METHODS
 from .published import methods as published_methods
 from .published import plain
 from .ranks import average_ranks
-from .record import DONE, Record
 from .sheet import Cell, Line, mark_extremes
+from .store import DONE, Record
 from .truth import LOG_RANK
 
 METRICS = ("acc", "nmi", "purity", "ari")
@@ -104,20 +104,12 @@ class Results:
         }
         return [dataset for dataset in self.datasets if dataset in having]
 
-    def default(self, dataset: str, method: str, metric: str) -> Score:
-        """Return the score of the default setting."""
-        return _best(self.points(dataset, method, tuned=False)[:1], metric)
-
-    def tuned(self, dataset: str, method: str, metric: str) -> Score:
-        """Return the best score over the grid; for a method without a grid the default."""
-        grid = self.points(dataset, method, tuned=True)
-        return _best(grid, metric) if grid or has_grid(method) else self.default(
-            dataset, method, metric
-        )  # fmt: skip
-
-    def score(self, dataset: str, method: str, metric: str, tuned: bool) -> Score:
-        """Return the tuned or the default score."""
-        return (self.tuned if tuned else self.default)(dataset, method, metric)
+    def score(self, dataset: str, method: str, metric: str, tuned: bool = False) -> Score:
+        """Return the score of the default setting, or the best over the grid, if there is one."""
+        grid = self.points(dataset, method, tuned=True) if tuned else []
+        if not (grid or (tuned and has_grid(method))):
+            grid = self.points(dataset, method, tuned=False)[:1]
+        return _best(grid, metric)
 
 
 def _published_position(method: str) -> int:
@@ -152,22 +144,6 @@ def title(method: str) -> str:
 def reference(dataset: str, method: str, what: str) -> tuple[str, str, str]:
     """Return the key of a published value."""
     return plain(dataset), plain(title(method)), what
-
-
-def score_line(section: str, name: str, kind: str, scores: Sequence[Score], spread: bool) -> Line:
-    """Return a line of scores in percent, with the best and the second marked."""
-    cells = (score_cell(score, spread) for score in scores)
-    return Line(section, name, kind, _marked(tuple(cells), scores))
-
-
-def _marked(cells: tuple[Cell, ...], scores: Sequence[Score]) -> tuple[Cell, ...]:
-    """Mark by the mean alone, without the spread that may be printed beside it."""
-    bare = [Cell("" if s.mean is None else s.printed(s.mean), s.mean) for s in scores]
-    marks = [cell.mark for cell in mark_extremes(bare)]
-    return tuple(
-        Cell(cell.text, cell.value, cell.std, mark, cell.note)
-        for cell, mark in zip(cells, marks, strict=True)
-    )
 
 
 def score_cell(score: Score, spread: bool) -> Cell:

@@ -21,7 +21,7 @@ from ..kernels.bank import KernelBank, KernelRecipe
 from ..linalg.centering import centering_of
 from ..linalg.spectrum import Pairs
 from .registry import Dataset, class_numbers, row_order
-from .units import Unit
+from .suite import Unit
 
 FACTS = "kernels.json"  # written last: a folder without it is incomplete
 
@@ -46,9 +46,9 @@ class MappedKernels(KernelBank):
         found = (path for path, K in zip(self._paths, self._mapped, strict=True) if K is matrix)
         return next(found, None)
 
-    def only(self, position: int) -> MappedKernels:
-        """Return a bank of one of the kernels."""
-        return MappedKernels([self._paths[position]], [self.names[position]])
+    def select(self, names: Sequence[str]) -> MappedKernels:
+        """Return a bank of some of the kernels."""
+        return MappedKernels([self._paths[self.names.index(name)] for name in names], names)
 
 
 class SharedSpectra:

@@ -6,7 +6,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from rich import box
@@ -46,7 +46,7 @@ class Sheet:
     """A table: title, column heads, lines in order of their sections, and notes below."""
 
     title: str
-    head: tuple[str, str]
+    head: str
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Sheet:
 
     def heads(self) -> list[str]:
         """Return the heads of all columns, labels included."""
-        return [*(self.head if self.has_kinds else self.head[:1]), *self.columns]
+        return [self.head, *[""] * self.has_kinds, *self.columns]
 
     def sections(self) -> Iterator[tuple[str, list[tuple[list[str], tuple[Cell, ...]]]]]:
         """Yield every section with labels and cells of its rows; repeated names are left blank."""
@@ -79,7 +79,7 @@ def written(sheets: Sequence[Sheet], fmt: str) -> str:
     """Return the sheets as text in one of `FORMATS`.
 
     >>> cells = Cell("0.91", 0.91, mark=BEST), Cell("0.85", 0.85, mark=SECOND)
-    >>> sheet = Sheet("Scores", ("data", ""), ("A", "B"), (Line("", "Mfeat", "", cells),))
+    >>> sheet = Sheet("Scores", "data", ("A", "B"), (Line("", "Mfeat", "", cells),))
     >>> print(written([sheet], "markdown"))
     **Scores**
     <BLANKLINE>
@@ -96,20 +96,18 @@ def written(sheets: Sequence[Sheet], fmt: str) -> str:
 
 
 def mark_extremes(cells: Iterable[Cell], largest: bool = True) -> tuple[Cell, ...]:
-    """Mark the best and the second best cell; cells of equal text share a mark.
+    """Mark the best and the second best cell; cells that print the same mean share a mark.
 
     >>> [c.mark for c in mark_extremes([Cell("2.0", 2.01), Cell("2.0", 1.99), Cell("1.0", 1.0)])]
     ['best', 'best', 'second']
     """
-    given = list(cells)
-    known = [(cell.value, cell.text) for cell in given if cell.value is not None]
-    texts = list(dict.fromkeys(text for _, text in sorted(known, reverse=largest)))
-    if len(texts) < 2:
-        return tuple(given)
-    marks = {texts[0]: BEST, texts[1]: SECOND}
+    given = [(cell, cell.text.partition("±")[0]) for cell in cells]
+    known = [(cell.value, mean) for cell, mean in given if cell.value is not None]
+    means = list(dict.fromkeys(mean for _, mean in sorted(known, reverse=largest)))
+    marks = dict(zip(means, (BEST, SECOND), strict=False)) if len(means) > 1 else {}
     return tuple(
-        Cell(c.text, c.value, c.std, marks.get(c.text, "") if c.value is not None else "", c.note)
-        for c in given
+        cell if cell.value is None else replace(cell, mark=marks.get(mean, ""))
+        for cell, mean in given
     )
 
 
@@ -145,11 +143,7 @@ def _rich_cell(cell: Cell) -> Text:
     return Text.assemble((cell.text, style), sign)
 
 
-def _markdown(sheets: Sequence[Sheet]) -> str:
-    return "\n".join(_markdown_sheet(sheet) for sheet in sheets)
-
-
-def _markdown_sheet(sheet: Sheet) -> str:
+def _markdown(sheet: Sheet) -> str:
     heads = sheet.heads()
     n_labels = len(heads) - len(sheet.columns)
     lines = [f"**{sheet.title}**", "", _piped(heads)]
@@ -204,12 +198,7 @@ def latex_escaped(text: str) -> str:
     return "".join(LATEX.get(letter, letter) for letter in text)
 
 
-def _latex(sheets: Sequence[Sheet]) -> str:
-    head = "% \\usepackage{booktabs,graphicx}\n"
-    return head + "\n".join(_latex_sheet(sheet) for sheet in sheets)
-
-
-def _latex_sheet(sheet: Sheet) -> str:
+def _latex(sheet: Sheet) -> str:
     heads = sheet.heads()
     n_labels = len(heads) - len(sheet.columns)
     legend = "The best is bold, the second underlined. " if sheet.marked() else ""
@@ -244,7 +233,7 @@ def _latex_cell(cell: Cell) -> str:
 
 FORMATS: dict[str, Callable[[Sequence[Sheet]], str]] = {
     "terminal": _terminal,
-    "markdown": _markdown,
+    "markdown": lambda sheets: "\n".join(map(_markdown, sheets)),
     "csv": _csv,
-    "latex": _latex,
+    "latex": lambda sheets: "\n".join(["% \\usepackage{booktabs,graphicx}", *map(_latex, sheets)]),
 }

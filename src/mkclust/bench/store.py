@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
 from .machine import alive, machine, versions
-from .record import DONE, OUT_OF_MEMORY, OUT_OF_TIME, Record
-from .units import KERNELS, Planned, Unit
+from .suite import KERNELS, Planned, Unit
 
+DONE = "done"
+OUT_OF_MEMORY = "N/A: out of memory"
+OUT_OF_TIME = "N/A: out of time"
+FAILED = "failed"
 LEASE = 60.0  # seconds that a claim of another machine is valid after its last heartbeat
 LAYOUT = 2
 SCHEMA = """
@@ -38,6 +41,11 @@ CREATE TEMP TABLE IF NOT EXISTS wanted (
     unit TEXT PRIMARY KEY, position INTEGER, tuned INTEGER) WITHOUT ROWID;
 """
 FREE = "u.status IS NULL AND u.owner IS NULL"
+MINE = "(id IN (SELECT unit FROM wanted) OR method = ?)"  # the planned units and the shared kernels
+FINISHED = """SELECT p.suite, p.tuned, u.*, m.description AS machine_description
+FROM plan p JOIN units u ON u.id = p.unit LEFT JOIN machines m ON m.id = u.machine
+WHERE u.status IS NOT NULL AND (? IS NULL OR p.suite = ?) ORDER BY p.suite, p.position"""
+NOT_EXPORTED = ("content", "owner", "lease", "needs", "machine", "attempts")
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,44 @@ class Outcome:
     peak: float = 0.0
     shared_cpu: float = 0.0
     versions: str = field(default_factory=versions)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One finished unit: a method with its parameters on one data set.
+
+    `metrics` maps ``acc``, ``nmi`` (divided by the larger entropy), ``nmi-arithmetic``, ``purity``
+    and ``ari`` to mean and standard deviation over the repetitions, as fractions. `tuned` marks a
+    point of a grid, of which the best is chosen with labels. `cpu` and `wall` are seconds of the
+    unit itself; `shared_cpu` are those of the kernels and eigenvectors that all units of the data
+    set share. `peak` is resident memory in bytes. `order` is the order of rows.
+
+    The tuned score of a method is, for each metric separately, the best over its records with
+    `tuned`. A method without parameters has a tuned record equal to its default one. The best
+    single view is a grid over the parameter ``view`` and has tuned records only.
+
+    >>> Record("quick", "Mfeat", "akkm", {}, False, 0, DONE, {"acc": (0.9, 0.01)}, 1, 1, 1, 2).ok
+    True
+    """
+
+    suite: str
+    dataset: str
+    method: str
+    parameters: Mapping[str, Any]
+    tuned: bool
+    seed: int
+    status: str
+    metrics: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    cpu: float = 0.0
+    wall: float = 0.0
+    peak: float = 0.0
+    shared_cpu: float = 0.0
+    order: str = "shuffled"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the unit succeeded, so that it has metrics."""
+        return self.status == DONE
 
 
 @dataclass(frozen=True)
@@ -82,7 +128,12 @@ class Store:
             with self._writing():
                 for statement in SCHEMA.split(";"):
                     self._db.execute(statement)
-                self._check_layout()
+                (found,) = self._db.execute("PRAGMA user_version").fetchone()
+                if found not in (0, LAYOUT):
+                    raise InputError(
+                        f"{self.path} was written by another version of mkclust ({found})"
+                    )
+                self._db.execute(f"PRAGMA user_version = {LAYOUT}")
         except sqlite3.DatabaseError as error:
             raise InputError(f"{self.path} cannot be used as a store: {error}") from None
 
@@ -109,19 +160,14 @@ class Store:
                     "INSERT OR IGNORE INTO plan VALUES (?, ?, ?, ?)",
                     (suite, item.unit.id, item.tuned, position),
                 )
-            mine = "(id IN (SELECT unit FROM wanted) OR method = ?) AND status = ?"
-            for status, limit, value in (
-                (OUT_OF_TIME, "time_limit", limits.seconds),
-                (OUT_OF_MEMORY, "memory_limit", limits.bytes),
-            ):
-                self._reopen(f"{mine} AND {limit} < ?", KERNELS, status, value)
+            stopped = f"{MINE} AND status = ?"
+            self._reopen(f"{stopped} AND time_limit < ?", KERNELS, OUT_OF_TIME, limits.seconds)
+            self._reopen(f"{stopped} AND memory_limit < ?", KERNELS, OUT_OF_MEMORY, limits.bytes)
 
     def retry(self) -> None:
         """Open the planned units that did not succeed again."""
         with self._writing():
-            self._reopen(
-                "(id IN (SELECT unit FROM wanted) OR method = ?) AND status <> ?", KERNELS, DONE
-            )
+            self._reopen(f"{MINE} AND status <> ?", KERNELS, DONE)
 
     def claim(self, owner: str, most: int) -> list[Unit]:
         """Claim up to `most` free units of one method on one data set, and return them.
@@ -182,21 +228,21 @@ class Store:
                 "INSERT OR IGNORE INTO machines (description) VALUES (?)", (machine(),)
             )
             row = self._db.execute("SELECT id FROM machines WHERE description = ?", (machine(),))
+            values = asdict(outcome) | {
+                "time_limit": limits.seconds, "memory_limit": limits.bytes, "owner": None,
+                "machine": row.fetchone()[0], "finished": time.time(),
+            }  # fmt: skip
+            metrics, runs = values.pop("metrics"), values.pop("runs")
             changed = self._db.execute(
-                """UPDATE units SET status = ?, message = ?, cpu = ?, wall = ?, peak = ?,
-                shared_cpu = ?, time_limit = ?, memory_limit = ?, versions = ?, machine = ?,
-                finished = ?, owner = NULL WHERE id = ? AND status IS NULL""",
-                (
-                    outcome.status, outcome.message, outcome.cpu, outcome.wall, outcome.peak,
-                    outcome.shared_cpu, limits.seconds, limits.bytes, outcome.versions,
-                    row.fetchone()[0], time.time(), unit_id,
-                ),
-            )  # fmt: skip
+                f"""UPDATE units SET {", ".join(f"{name} = :{name}" for name in values)}
+                WHERE id = :id AND status IS NULL""",
+                values | {"id": unit_id},
+            )
             if changed.rowcount == 0:
                 return False
             self._db.executemany(
                 "INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?, ?)",
-                [(unit_id, *row, outcome.runs) for row in outcome.metrics],
+                [(unit_id, *row, runs) for row in metrics],
             )
             return True
 
@@ -228,35 +274,29 @@ class Store:
 
     def records(self, suite: str | None = None) -> list[Record]:
         """Return the finished units of a suite, or of all suites, in the order of the plan."""
-        metrics: dict[str, dict[str, tuple[float, float]]] = {}
-        for unit, metric, normalizer, mean, std in self._db.execute(
-            "SELECT unit, metric, normalizer, mean, std FROM metrics"
-        ):
-            name = metric if normalizer in ("", "max") else f"{metric}-{normalizer}"
-            metrics.setdefault(unit, {})[name] = (mean, std)
-        rows = self._db.execute(
-            """SELECT p.suite, u.id, u.dataset, u.method, u.parameters, p.tuned, u.seed, u.status,
-            u.message, u.cpu, u.wall, u.peak, u.shared_cpu, u.row_order
-            FROM plan p JOIN units u ON u.id = p.unit
-            WHERE u.status IS NOT NULL AND (? IS NULL OR p.suite = ?)
-            ORDER BY p.suite, p.position""",
-            (suite, suite),
-        )
-        return [_record(row, metrics.get(row[1], {})) for row in rows]
+        return [_record(*found) for found in self._finished(suite)]
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield every finished unit as a row of the export, with metrics as columns."""
-        self._db.row_factory = sqlite3.Row
-        try:
-            units = self._db.execute(
-                """SELECT p.suite, p.tuned, u.*, m.description AS machine_description
-                FROM plan p JOIN units u ON u.id = p.unit LEFT JOIN machines m ON m.id = u.machine
-                WHERE u.status IS NOT NULL ORDER BY p.suite, p.position"""
-            ).fetchall()
-            scores = self._db.execute("SELECT * FROM metrics").fetchall()
-        finally:
-            self._db.row_factory = None
-        yield from _wide(units, scores)
+    def rows(self) -> list[dict[str, Any]]:
+        """Return every finished unit as a row of the export, with metrics as columns."""
+        units = [(dict(unit), _columns(scores)) for unit, scores in self._finished()]
+        names = sorted({name for _, columns in units for name in columns})
+        return [
+            {name: value for name, value in unit.items() if name not in NOT_EXPORTED}
+            | {name: columns.get(name) for name in names}
+            for unit, columns in units
+        ]
+
+    def _finished(
+        self, suite: str | None = None
+    ) -> Iterator[tuple[sqlite3.Row, list[sqlite3.Row]]]:
+        """Yield the finished units in the order of the plan, each with its metrics."""
+        scores: dict[str, list[sqlite3.Row]] = {}
+        cursor = self._db.cursor()
+        cursor.row_factory = sqlite3.Row
+        for score in cursor.execute("SELECT * FROM metrics"):
+            scores.setdefault(score["unit"], []).append(score)
+        for unit in cursor.execute(FINISHED, (suite, suite)):
+            yield unit, scores.get(unit["id"], [])
 
     def _enter(self, unit: Unit) -> None:
         text = json.loads(unit.text())
@@ -296,12 +336,6 @@ class Store:
         rows = self._db.execute(f"SELECT u.content FROM {source} WHERE {condition}", values)
         return [Unit.parsed(row[0]) for row in rows.fetchall()]
 
-    def _check_layout(self) -> None:
-        (found,) = self._db.execute("PRAGMA user_version").fetchone()
-        if found not in (0, LAYOUT):
-            raise InputError(f"{self.path} was written by another version of mkclust ({found})")
-        self._db.execute(f"PRAGMA user_version = {LAYOUT}")
-
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """Run one transaction that holds the write lock of the file from the start."""
@@ -314,27 +348,28 @@ class Store:
         self._db.execute("COMMIT")
 
 
-def _record(row: Sequence[Any], metrics: dict[str, tuple[float, float]]) -> Record:
-    suite, _, dataset, method, parameters, tuned, seed, status, message, *numbers = row
-    full = f"{status}: {message}" if status == "failed" and message else status
+def _record(unit: sqlite3.Row, scores: Sequence[sqlite3.Row]) -> Record:
+    metrics = {}
+    for score in scores:
+        name, normalizer = score["metric"], score["normalizer"]
+        metrics[name if normalizer in ("", "max") else f"{name}-{normalizer}"] = (
+            score["mean"], score["std"],
+        )  # fmt: skip
+    status = unit["status"]
+    if status == FAILED and unit["message"]:
+        status = f"{FAILED}: {unit['message']}"
+    same = ("suite", "dataset", "method", "seed", "cpu", "wall", "peak", "shared_cpu")
     return Record(
-        suite, dataset, method, json.loads(parameters), bool(tuned), seed, full, metrics, *numbers
-    )
+        **{name: unit[name] for name in same}, parameters=json.loads(unit["parameters"]),
+        tuned=bool(unit["tuned"]), status=status, metrics=metrics, order=unit["row_order"],
+    )  # fmt: skip
 
 
-def _wide(units: Sequence[Any], scores: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    by_unit: dict[str, dict[str, Any]] = {}
+def _columns(scores: Sequence[sqlite3.Row]) -> dict[str, Any]:
+    """Return the metrics of a unit as columns of the export."""
+    columns: dict[str, Any] = {}
     for score in scores:
         name = "_".join(filter(None, (score["metric"], score["normalizer"])))
-        columns = by_unit.setdefault(score["unit"], {})
         columns |= {f"{name}_mean": score["mean"], f"{name}_std": score["std"]}
         columns["runs"] = score["runs"]
-    names = sorted({name for columns in by_unit.values() for name in columns})
-    left_out = {"content", "owner", "lease", "needs", "machine", "attempts"}
-    for unit in units:
-        row = {key: unit[key] for key in unit.keys() if key not in left_out}  # noqa: SIM118
-        found = by_unit.get(unit["id"], {})
-        yield row | {name: found.get(name) for name in names}
-
-
-__all__ = ["DONE", "KERNELS", "Limits", "Outcome", "Store"]
+    return columns

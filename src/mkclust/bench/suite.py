@@ -1,18 +1,32 @@
-"""Suites: which methods run on which data sets, how they are scored, and under which limits."""
+"""Suites and their units: which methods run on which data sets, how, and under which limits.
+
+A unit is one method in one setting on one data set, identified by its content.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+from .._version import __version__
+from ..base import MultiViewClusterer
+from ..baselines.base import ComparedMethod
 from ..exceptions import InputError
 from ..methods import METHODS
-from .peers import PEERS
+from .peers import PEERS, uses_kernels
 from .registry import GROUPS, ORDERS, SHUFFLED, Dataset, cohort_names, dataset, registered
+
+PROTOCOL_VERSION = 3  # increased when the same unit would be computed or scored differently
+MOST_SHARED = 12_000  # samples up to which MKC-DNM gets the shared kernels, not the views
+KERNELS = "kernels"  # method of the unit that computes the shared kernels of a data set
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,15 @@ class Suite:
     memory_limit: float = 8.0
     order: str = SHUFFLED
     seeds: int = 1
+
+    def __post_init__(self) -> None:
+        known = [*METHODS, *PEERS]
+        for name in self.methods:
+            if name not in known and ":" not in name:
+                raise InputError(f"unknown method {name!r}: known are {', '.join(known)}")
+        check_order(self.order)
+        if min(self.time_limit, self.memory_limit) <= 0:
+            raise InputError("time_limit and memory_limit must be above 0")
 
     @property
     def stored_as(self) -> str:
@@ -122,30 +145,122 @@ def parse_suite(name: str, text: str) -> Suite:
         for key in ("datasets", "methods", "grid_groups"):
             if key in given:
                 given[key] = tuple(given[key])
-        given["methods"] = _expanded(given.get("methods", ()))
-        suite = Suite(name=name, **given)
+        asked = (METHODS if name == "all" else (name,) for name in given.get("methods", ()))
+        given["methods"] = tuple(dict.fromkeys(method for names in asked for method in names))
+        return Suite(name=name, **given)
     except (tomllib.TOMLDecodeError, TypeError) as error:
         raise InputError(f"suite {name}: {error}") from None
-    check_methods(suite.methods)
-    check_order(suite.order)
-    return suite
-
-
-def _expanded(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Replace "all" by the names of all methods of the package."""
-    found = (each for name in names for each in (METHODS if name == "all" else (name,)))
-    return tuple(dict.fromkeys(found))
-
-
-def check_methods(names: tuple[str, ...]) -> None:
-    """Raise an InputError for a method that is neither in METHODS nor a peer."""
-    known = [*METHODS, *PEERS]
-    for name in names:
-        if name not in known and ":" not in name:
-            raise InputError(f"unknown method {name!r}: known are {', '.join(known)}")
 
 
 def check_order(order: str) -> None:
     """Raise an InputError for an unknown order of rows."""
     if order not in ORDERS:
         raise InputError(f"rows are {' or '.join(ORDERS)}, not {order!r}")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One fit and its scores. Units of equal content have the same `id`, in every suite.
+
+    With `from_views` a method that works on kernels builds its own from the views, because these
+    have gaps or are too large; otherwise it is given the shared kernels.
+
+    >>> a = Unit("Mfeat", "mkclust:Mfeat", "hmkc", {"c1": 40, "c2": 30})
+    >>> a.id == Unit("Mfeat", "mkclust:Mfeat", "hmkc", {"c2": 30, "c1": 40}).id
+    True
+    """
+
+    dataset: str
+    content: str
+    method: str
+    parameters: Mapping[str, Any]
+    seed: int = 0
+    order: str = SHUFFLED
+    from_views: bool = False
+    protocol: Protocol = Protocol()
+    protocol_version: int = PROTOCOL_VERSION
+    version: str = __version__
+
+    @cached_property
+    def id(self) -> str:
+        """A hash of the content."""
+        return hashlib.sha256(self.text().encode()).hexdigest()[:24]
+
+    def text(self) -> str:
+        """Return the unit as JSON with sorted keys."""
+        return json.dumps({**asdict(self), "parameters": dict(self.parameters)}, sort_keys=True)
+
+    @staticmethod
+    def parsed(text: str) -> Unit:
+        """Read a unit from its `text`."""
+        content = json.loads(text)
+        return Unit(**{**content, "protocol": Protocol(**content["protocol"])})
+
+    @property
+    def needs_kernels(self) -> bool:
+        """Whether it is given the shared kernels of the data set."""
+        return uses_kernels(self.method) and not self.from_views
+
+    def shared(self) -> Unit:
+        """Return the unit that computes the kernels this one uses."""
+        return Unit(self.dataset, self.content, KERNELS, {}, seed=self.seed, order=self.order)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A unit in a suite; `tuned` marks a grid point, of which the best is chosen with labels."""
+
+    unit: Unit
+    tuned: bool
+
+
+def expand(suite: Suite, members: list[Dataset], folder: Path | None) -> list[Planned]:
+    """Return all units of a suite on the given data sets.
+
+    Default settings come before grids, small data sets before large ones.
+    """
+    planned = []
+    for entry in sorted(members, key=lambda entry: entry.n):
+        content = entry.key(folder)
+        for method in suite.methods:
+            alone = entry.incomplete or (entry.n > MOST_SHARED and method == "mkc-dnm")
+            for seed in range(suite.seeds):
+                for setting, tuned in settings(suite, method, entry):
+                    unit = Unit(
+                        entry.name, content, method, setting, seed, suite.order, alone,
+                        suite.protocol,
+                    )  # fmt: skip
+                    planned.append(Planned(unit, tuned))
+    return sorted(planned, key=lambda item: item.tuned and item.unit.method != "best-view")
+
+
+def settings(suite: Suite, method: str, entry: Dataset) -> list[tuple[dict[str, Any], bool]]:
+    """Return the settings of one method on one data set, each with whether it is a tuned one."""
+    if method == "best-view":
+        return [({"view": p}, True) for p in range(entry.n_kernels)]
+    chosen: list[tuple[dict[str, Any], bool]] = [({}, False)] if suite.default else []
+    wanted = suite.tuned and entry.n <= suite.grid_samples and entry.group in suite.grid_groups
+    if wanted and method in METHODS:
+        base = dict(suite.as_published.get(method, {}))
+        points = grid(METHODS[method], entry.k, suite.thin.get(method, 1))
+        chosen += [(base | point, True) for point in points]
+    return chosen
+
+
+def grid(kind: type[MultiViewClusterer], k: int, thin: int = 1) -> list[dict[str, Any]]:
+    """Return the published grid of a method for k clusters.
+
+    Only every `thin`-th value of each parameter is kept, the middle value among them.
+
+    >>> from mkclust.baselines import MKKMMR
+    >>> [point["lam"] for point in grid(MKKMMR, 5, 15)]
+    [3.0517578125e-05, 1.0, 32768.0]
+    """
+    if not issubclass(kind, ComparedMethod):
+        return [{}]
+    points = kind.published_grid(k)
+    if thin == 1 or points == [{}]:
+        return points
+    values = {name: sorted({point[name] for point in points}) for name in points[0]}
+    kept = [v[len(v) // 2 % thin :: thin] for v in values.values()]
+    return [dict(zip(values, point, strict=True)) for point in product(*kept)]

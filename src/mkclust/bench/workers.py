@@ -23,13 +23,12 @@ import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from .machine import end_group
 from .peers import import_peers
 from .protocol import Place, compute
-from .record import FAILED, OUT_OF_MEMORY
-from .units import Unit
+from .store import FAILED, OUT_OF_MEMORY
+from .suite import Unit
 
 MESSAGE = 300  # characters of an error message that are kept
 READY = b"ready"
@@ -86,7 +85,8 @@ class Worker:
 
     def end(self) -> None:
         """Kill the worker and all processes that it started."""
-        end_group(self.pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         os.close(self.output)
         os.close(self.input)
 
@@ -129,14 +129,16 @@ def work() -> None:
     """Do the job that arrives on standard input."""
     job = json.loads(sys.stdin.readline())
     end_with_the_runner()
-    answers = _take_standard_output()
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what methods print goes to standard error
     data = None if job["data"] is None else Path(job["data"])
     place = Place(data, Path(job["cache"]), job["seconds"])
     for text in job["units"]:
         unit = Unit.parsed(text)
-        _send(answers, {"began": unit.id})
+        print(json.dumps({"began": unit.id}), file=answers, flush=True)
         reset_peak()
-        _send(answers, {"unit": unit.id, **attempt(unit, place), "peak": peak()})
+        outcome = {"unit": unit.id, **attempt(unit, place), "peak": peak()}
+        print(json.dumps(outcome), file=answers, flush=True)
 
 
 def attempt(unit: Unit, place: Place) -> dict[str, Any]:
@@ -158,14 +160,10 @@ def end_with_the_runner() -> None:
     stdin = sys.stdin.fileno()
     fcntl.fcntl(stdin, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(stdin, fcntl.F_SETFL, fcntl.fcntl(stdin, fcntl.F_GETFL) | os.O_ASYNC)
-    if _hung_up(stdin):  # closed before the signal was requested
-        os._exit(1)
-
-
-def _hung_up(pipe: int) -> bool:
     poll = select.poll()
-    poll.register(pipe, select.POLLHUP)
-    return bool(poll.poll(0))
+    poll.register(stdin, select.POLLHUP)
+    if poll.poll(0):  # closed before the signal was requested
+        os._exit(1)
 
 
 def reset_peak() -> None:
@@ -183,18 +181,6 @@ def peak() -> float:
         import resource
 
         return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024.0
-
-
-def _take_standard_output() -> TextIO:
-    """Keep the pipe for answers, and redirect what methods print to standard error."""
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
-    os.dup2(2, 1)
-    return answers
-
-
-def _send(answers: TextIO, message: dict[str, Any]) -> None:
-    answers.write(json.dumps(message) + "\n")
-    answers.flush()
 
 
 if __name__ == "__main__":

@@ -13,15 +13,10 @@ from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection import Annotations, Markers, ViewInfluence, compare_annotations, markers
-from ..inspection.annotations import CORRECTIONS, Comparison
+from ..inspection.annotations import CORRECTIONS
 from ..inspection.survival import survival_columns, times_and_events
 from ..io._guards.limits import check_regular, naming
-from ..io.atomic import write_csv_atomic
 from ..io.manifest import refuse_result
-from .results import plain
-
-TOP = 10  # features of a cluster that result.json lists
-FIGURES = 6  # significant figures in tables
 
 
 @dataclass(frozen=True)
@@ -130,64 +125,3 @@ def found_markers(
         return [markers(model, views, valid=influence or False)], []
     except InputError as error:
         return [], [f"Markers were not computed: {error}."]
-
-
-def markers_as_dict(found: Markers) -> dict[str, Any]:
-    """Return the first features of every cluster, for JSON."""
-    names = ("view", "feature", "effect", "auc", "p", "p_adjusted")
-    clusters = range(int(found.cluster.max()) + 1)
-    return {
-        "words": str(found),
-        "valid": found.valid,
-        "warning": found.warning,
-        "tests": len(found),
-        "clusters": [
-            [{name: plain(getattr(found, name)[i]) for name in names} for i in found.top(c, TOP)]
-            for c in clusters
-        ],
-    }
-
-
-def write_markers(folder: Path, answers: Sequence[Any]) -> list[Path]:
-    """Write markers.csv, one row per test, where markers are among the answers."""
-    written = []
-    for found in answers:
-        if isinstance(found, Markers):
-            columns = (_figures(getattr(found, name)) for name in found.COLUMNS)
-            written.append(folder / "markers.csv")
-            write_csv_atomic(written[-1], list(found.COLUMNS), zip(*columns, strict=True))
-    return written
-
-
-def annotations_as_dict(found: Annotations) -> dict[str, Any]:
-    """Return the comparisons and the survival of the clusters, for JSON."""
-    curves = [] if found.survival is None else found.survival.curves
-    return {
-        "words": str(found),
-        "correction": found.correction,
-        "columns": [plain(each._asdict()) for each in found.comparisons],
-        "not_compared": list(found.skipped),
-        "survival": [
-            {"cluster": each.cluster, "samples": each.samples, "events": each.events,
-             "median": plain(each.median)}
-            for each in curves
-        ],
-    }  # fmt: skip
-
-
-def write_annotations(folder: Path, answers: Sequence[Any]) -> list[Path]:
-    """Write annotations.csv, one row per column compared."""
-    written = []
-    for found in answers:
-        if isinstance(found, Annotations):
-            written.append(folder / "annotations.csv")
-            rows = ([plain(value) for value in each] for each in found.comparisons)
-            write_csv_atomic(written[-1], list(Comparison._fields), rows)
-    return written
-
-
-def _figures(column: np.ndarray) -> list[Any]:
-    """Return numbers with six significant figures, and anything else unchanged."""
-    if column.dtype.kind != "f":
-        return column.tolist()
-    return [float(f"{value:.{FIGURES}g}") for value in column.tolist()]

@@ -28,28 +28,23 @@ errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 class Entry(NamedTuple):
-    """Where a command is defined, and the line that describes it."""
+    """The module of a command, and the line that describes it."""
 
     module: str
-    name: str
     help: str
 
 
 COMMANDS = {
-    "cluster": Entry(".cluster", "cluster", "Cluster the samples of one or more files."),
+    "cluster": Entry(".cluster", "Cluster the samples of one or more files."),
     "explain": Entry(
-        ".explain",
-        "explain",
-        "Print which view sees what, where views conflict, and other answers.",
+        ".explain", "Print which view sees what, where views conflict, and other answers."
     ),
-    "predict": Entry(".predict", "predict", "Assign new samples to the clusters of a saved model."),
-    "verify": Entry(
-        ".verify", "verify", "Check that results are complete and belong to these data."
-    ),
-    "inspect": Entry(".listing", "inspect", "List what a file holds and how it would be used."),
-    "methods": Entry(".listing", "methods", "List all methods with their options and references."),
-    "demo": Entry(".cluster", "demo", "Cluster the bundled handwritten digits into ten clusters."),
-    "bench": Entry("..bench.cli", "app", "Run experiments and make tables and figures of them."),
+    "predict": Entry(".predict", "Assign new samples to the clusters of a saved model."),
+    "verify": Entry(".verify", "Check that results are complete and belong to these data."),
+    "inspect": Entry(".listing", "List what a file holds and how it would be used."),
+    "methods": Entry(".listing", "List all methods with their options and references."),
+    "demo": Entry(".cluster", "Cluster the bundled handwritten digits into ten clusters."),
+    "bench": Entry("..bench.cli", "Run experiments and make tables and figures of them."),
 }
 
 
@@ -95,14 +90,13 @@ def loaded(name: str) -> Any:
     >>> [option.name for option in loaded("inspect").params][:3]
     ['path', 'labels', 'index']
     """
-    entry = COMMANDS[name]
-    found = getattr(import_module(entry.module, __package__), entry.name)
-    if isinstance(found, typer.Typer):
+    module = import_module(COMMANDS[name].module, __package__)
+    if isinstance(found := getattr(module, "app", None), typer.Typer):
         return typer.main.get_command(found)
     alone = typer.Typer(
         add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
     )
-    alone.command(name)(found)
+    alone.command(name)(getattr(module, name))
     return typer.main.get_command(alone)
 
 

@@ -1,13 +1,18 @@
-"""The meaning of command-line arguments: paths as views, NAME=NUMBER as settings, -k as numbers."""
+"""Command-line arguments: options that several commands share, and what their values mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+import functools
+import inspect as inspection
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
+from ..base import MultiViewClusterer
 from ..chunked.rows import Rows, views_in_parts
 from ..data.memory import physical_memory
 from ..data.views import MultiView
@@ -16,9 +21,150 @@ from ..io import Limits, Variable, inspect, read
 from ..io._guards.limits import check_regular, naming, parsing
 from ..io.assemble import as_labels
 from ..io.manifest import refuse_result
+from .wording import option
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}
 LIMITS = tuple(field.name for field in fields(Limits))
+Paths = Annotated[
+    list[Path],
+    typer.Argument(
+        help="A .mat, .npz, .h5mu, .csv, .xlsx or .parquet file, a folder, or a file per view."
+    ),
+]
+Method = Annotated[
+    str, typer.Option("--method", metavar="NAME", help="The method; see [bold]mkclust methods[/].")
+]
+Out = Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace files that mkclust did not write, too.")
+]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the result as JSON; messages go to standard error.")
+]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How data are read: the options of every command that takes data."""
+
+    views: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Variables or files to use, comma-separated."),
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE|none",
+            help="Variable, column or file with the known classes, or 'none'.",
+        ),
+    ] = None
+    index: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|none", help="Column or variable with the sample names, or 'none'."
+        ),
+    ] = None
+    transpose: Annotated[
+        bool | None,
+        typer.Option(
+            "--transpose/--no-transpose",
+            help="Samples are columns, or rows.",
+            show_default="from names and shapes",
+        ),
+    ] = None
+    kernels: Annotated[
+        bool | None,
+        typer.Option(
+            "--kernels/--features",
+            help="The matrices are kernels, or features.",
+            show_default="from names and shapes",
+        ),
+    ] = None
+    drop_column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Leave this column out of every table; repeatable."),
+    ] = None
+    sep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER",
+            help="Between the cells of a text table; 'tab' or 'space' for those.",
+            show_default="from the first lines",
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(metavar=".|,", help="Decimal sign.", show_default="from the first lines"),
+    ] = None
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help=f"What a file may claim: {', '.join(LIMITS)}, such as max_bytes=2e10.",
+        ),
+    ] = None
+
+    def read(self, paths: Sequence[Path]) -> MultiView | Rows:
+        """Read the views at the paths; views stored in parts are opened, not read.
+
+        Results of mkclust are no input: given by name they are refused, in a folder they are
+        skipped with a note. Parts are read in blocks, so that `limit` does not apply to them.
+        """
+        for path in paths:
+            refuse_result(path)
+        wanted = None if self.views is None else [name.strip() for name in self.views.split(",")]
+        limits = chosen_limits(self.limit)
+        stored = views_in_parts(paths)
+        if stored is not None:
+            for name in ("transpose", "kernels", "index", "drop_column", "sep", "decimal"):
+                if getattr(self, name):
+                    raise InputError(
+                        f"{option(name)} cannot be used with views in parts: they are tables "
+                        "without sample names, one sample per row"
+                    )
+            return _in_parts(stored, wanted, self.labels)
+        return read(
+            paths[0] if len(paths) == 1 else paths,
+            views=wanted[0] if wanted is not None and len(wanted) == 1 else wanted,
+            labels=False if self.labels == "none" else self.labels,
+            index=False if self.index == "none" else self.index,
+            transpose=self.transpose,
+            kernels=self.kernels,
+            drop_columns=tuple(self.drop_column or ()),
+            sep=separator(self.sep),
+            decimal=self.decimal,
+            limits=limits,
+        )
+
+
+def reads(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of `Reading` in place of its parameter `reading`."""
+    parameters = inspection.signature(Reading, eval_str=True).parameters.values()
+    taken = [p for p in parameters if p.name not in without]
+    return lambda command: grouped(command, "reading", taken, Reading)
+
+
+def grouped(
+    command: Callable[..., None],
+    name: str,
+    members: Sequence[inspection.Parameter],
+    made: Callable[..., Any],
+) -> Callable[..., None]:
+    """Give a command several options in place of the parameter that is made of their values."""
+    signature = inspection.signature(command, eval_str=True)
+    shown: list[inspection.Parameter] = []
+    for parameter in signature.parameters.values():
+        shown += members if parameter.name == name else [parameter]
+
+    @functools.wraps(command)
+    def called(**given: Any) -> None:
+        values = {member.name: given.pop(member.name) for member in members}
+        command(**given, **{name: made(**values)})
+
+    by_name = [p.replace(kind=p.KEYWORD_ONLY) for p in shown]
+    called.__signature__ = signature.replace(parameters=by_name)  # type: ignore[attr-defined]
+    return called
 
 
 def asked_k(text: str) -> int | tuple[int, int] | str:
@@ -64,52 +210,6 @@ def chosen_limits(given: Sequence[str] | None) -> Limits:
     return Limits(**{name: int(number) for name, number in numbers.items()})
 
 
-def read_views(
-    paths: Sequence[Path],
-    views: str | None = None,
-    labels: str | None = None,
-    index: str | None = None,
-    transpose: bool | None = None,
-    kernels: bool | None = None,
-    limit: Sequence[str] | None = None,
-    drop_column: Sequence[str] | None = None,
-    sep: str | None = None,
-    decimal: str | None = None,
-) -> MultiView | Rows:
-    """Read the views at the paths; views stored in parts are opened, not read.
-
-    Results of mkclust are no input: given by name they are refused, in a folder they are skipped
-    with a note. Parts are read in blocks, so that `limit` does not apply to them.
-    """
-    for path in paths:
-        refuse_result(path)
-    wanted = None if views is None else [name.strip() for name in views.split(",")]
-    limits = chosen_limits(limit)
-    stored = views_in_parts(paths)
-    if stored is not None:
-        given = {"--transpose": transpose, "--kernels": kernels, "--index": index,
-                 "--drop-column": drop_column, "--sep": sep, "--decimal": decimal}  # fmt: skip
-        for option, value in given.items():
-            if value:
-                raise InputError(
-                    f"{option} cannot be used with views in parts: they are tables without sample "
-                    "names, one sample per row"
-                )
-        return _in_parts(stored, wanted, labels)
-    return read(
-        paths[0] if len(paths) == 1 else paths,
-        views=wanted[0] if wanted is not None and len(wanted) == 1 else wanted,
-        labels=False if labels == "none" else labels,
-        index=False if index == "none" else index,
-        transpose=transpose,
-        kernels=kernels,
-        drop_columns=tuple(drop_column or ()),
-        sep=separator(sep),
-        decimal=decimal,
-        limits=limits,
-    )
-
-
 def separator(given: str | None) -> str | None:
     """Return the character that --sep stands for.
 
@@ -119,15 +219,17 @@ def separator(given: str | None) -> str | None:
     return given if given is None else SEPARATORS.get(given, given)
 
 
-def in_memory(rows: Rows, method: str) -> MultiView:
-    """Read all rows of views in parts, for a method that does not read them in chunks."""
-    needed = 8.0 * rows.shape[0] * rows.shape[1]
+def as_taken(model: MultiViewClusterer, data: MultiView | Rows) -> MultiView | Rows:
+    """Return data as a method takes them: all rows of parts, unless it reads them in chunks."""
+    if not isinstance(data, Rows) or model.takes_chunks(data):
+        return data
+    needed = 8.0 * data.shape[0] * data.shape[1]
     if needed > physical_memory() / 2:
         raise InputError(
-            f"{method} needs all rows in memory, about {needed / 2**30:.1f} GiB, more than half "
-            "of this machine's memory; --method mkc-dnm reads rows in chunks"
+            f"{model.name} needs all rows in memory, about {needed / 2**30:.1f} GiB, more than "
+            "half of this machine's memory; --method mkc-dnm reads rows in chunks"
         )
-    return rows.in_memory()
+    return data.in_memory()
 
 
 def contents(path: Path, limits: Limits, sep: str | None = None) -> list[Variable]:

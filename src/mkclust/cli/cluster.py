@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -17,36 +16,24 @@ from ..data.views import MultiView
 from ..exceptions import InputError
 from ..methods import DEFAULT, METHODS, estimator_for
 from .after import Clinical, check_clinical
-from .arguments import asked_k, in_memory, input_files, read_views
-from .method_options import chosen_options, with_method_options
-from .options import (
+from .arguments import (
     AsJson,
-    AsKernels,
-    Decimal,
-    DropColumns,
-    Index,
-    Labels,
-    Limit,
     Method,
     Out,
     Overwrite,
     Paths,
     Quiet,
-    Separator,
-    Transpose,
-    ViewNames,
+    Reading,
+    as_taken,
+    asked_k,
+    input_files,
+    reads,
 )
+from .method_options import chosen_options, with_method_options
 from .output_directory import OutputFolder, check_model_path
 from .results import valid
 from .run import Job, Stopwatch, heard, run
-
-
-class Imputation(StrEnum):
-    """The values of --missing."""
-
-    MEDIAN = "median"
-    KNN = "knn"
-
+from .wording import option
 
 Clusters = Annotated[
     str,
@@ -58,7 +45,7 @@ Clusters = Annotated[
     ),
 ]
 Missing = Annotated[
-    Imputation | None,
+    Literal["median", "knn"] | None,
     typer.Option(
         help="Fill NaN cells per view: by the median of the column or the nearest samples.",
         show_default="refuse them",
@@ -116,20 +103,14 @@ Save = Annotated[
 ]
 
 
+@reads()
 @with_method_options
 def cluster(
     paths: Paths,
     clusters: Clusters,
+    *,
     method: Method = DEFAULT,
-    views: ViewNames = None,
-    labels: Labels = None,
-    index: Index = None,
-    transpose: Transpose = None,
-    kernels: AsKernels = None,
-    drop_column: DropColumns = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    limit: Limit = None,
+    reading: Reading,
     missing: Missing = None,
     n_init: Restarts = None,
     seed: Seed = None,
@@ -145,7 +126,7 @@ def cluster(
     correction: Correction = "holm",
     json: AsJson = False,
     quiet: Quiet = False,
-    **options: Any,
+    options: dict[str, Any],
 ) -> None:
     """Cluster the samples of one or more files.
 
@@ -157,9 +138,9 @@ def cluster(
     """
     watch = Stopwatch()
     asked = asked_k(clusters)
-    given = {"missing": missing and missing.value, "n_init": n_init, "random_state": seed}
+    given = {"missing": missing, "n_init": n_init, "random_state": seed}
     model = _estimator(method, asked, options | given)
-    inputs = input_files([*paths, *([] if annotations is None else [annotations])], labels)
+    inputs = input_files([*paths, *([] if annotations is None else [annotations])], reading.labels)
     check_clinical(annotations, time, event, correction)
     folder = OutputFolder(out, overwrite=overwrite, inputs=inputs)
     folder.check(
@@ -172,10 +153,7 @@ def cluster(
     if save is not None:
         check_model_path(save, folder, inputs)
     with watch.stage("read"), heard() as warned:
-        found = read_views(
-            paths, views, labels, index, transpose, kernels, limit, drop_column, sep, decimal
-        )
-        data = _data(model, found, options)
+        data = _data(model, reading.read(paths), options)
         clinical = None
         if annotations is not None:
             clinical = Clinical.read(annotations, time, event, correction, data.index)
@@ -224,12 +202,10 @@ def _data(
     model: MultiViewClusterer, data: MultiView | Rows, options: dict[str, Any]
 ) -> MultiView | Rows:
     """Return the views as the method takes them."""
-    if isinstance(data, Rows):
-        return data if model.takes_chunks(data) else in_memory(data, model.name)
     for name in ("kernel", "kernel_params"):
         if data.kernels and options.get(name):
             raise InputError(
-                f"--{name.removesuffix('s').replace('_', '-')} cannot be used with views that are "
-                "kernel matrices already; --features takes them as features"
+                f"{option(name)} cannot be used with views that are kernel matrices already; "
+                "--features takes them as features"
             )
-    return data
+    return as_taken(model, data)

@@ -8,38 +8,28 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..chunked.rows import Rows
 from ..exceptions import InputError
 from ..inspection import Alternatives
 from ..inspection import explain as explained
 from ..io.manifest import require_complete_set
 from ..methods import METHODS, estimator_for
 from ..metrics import ari
-from .arguments import in_memory, read_views
-from .explanation import explanation_as_dict
-from .finished_run import read_labels, read_result
-from .options import (
-    AsKernels,
-    Decimal,
-    DropColumns,
-    Index,
-    Labels,
-    Limit,
-    Separator,
-    Transpose,
-    ViewNames,
-)
+from ..report.words import number
+from .answers import explanation_as_dict
+from .arguments import Reading, as_taken, reads
+from .results import read_labels, read_result
 from .run import progress
+from .summary import column_table
 from .wording import clean
 
 MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters
 
 
+@reads()
 def explain(
     results: Annotated[Path, typer.Argument(help="Folder with the results of [bold]cluster[/].")],
     paths: Annotated[
@@ -48,15 +38,8 @@ def explain(
             help="The data that were clustered; needed only if the results hold no explanation."
         ),
     ] = None,
-    views: ViewNames = None,
-    labels: Labels = None,
-    index: Index = None,
-    transpose: Transpose = None,
-    kernels: AsKernels = None,
-    drop_column: DropColumns = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    limit: Limit = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Print which view sees what, where views conflict, and other answers.
 
@@ -67,9 +50,7 @@ def explain(
     result = read_result(results)
     found = result.get("explanation")
     if paths:
-        data = read_views(
-            paths, views, labels, index, transpose, kernels, limit, drop_column, sep, decimal
-        )
+        data = reading.read(paths)
         with progress(False):
             found = _computed(results, result, data)
     if not isinstance(found, dict):
@@ -86,8 +67,7 @@ def _computed(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]
     if method not in METHODS:
         raise InputError(f"{folder}: unknown method {method!r}")
     model = estimator_for(method, given.pop("n_clusters"), **given)
-    if isinstance(data, Rows) and not model.takes_chunks(data):
-        data = in_memory(data, method)
+    data = as_taken(model, data)
     model.fit(data)
     saved = read_labels(folder)[1]
     if len(saved) != len(model.labels_) or ari(saved, model.labels_) < 1:
@@ -125,13 +105,9 @@ def _tables(separation: dict[str, list[float | None]]) -> Iterator[Any]:
         if k > MOST_CLUSTERS:
             return
         rows, heads, values = names, [str(c) for c in range(k)], values.T
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    for head in heads:
-        table.add_column(clean(head), justify="right", no_wrap=True)
+    table = column_table("", *map(clean, heads), no_wrap=True)
     for name, row in zip(rows, values, strict=True):
-        shown = ["–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}" for value in row]
-        table.add_row(clean(name), *shown)
+        table.add_row(clean(name), *(number(value, 2) for value in row))
     yield table
     yield Text(
         "Separation of a cluster from all others: 1 is perfect, 0 the level of chance.",

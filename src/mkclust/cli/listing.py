@@ -11,40 +11,27 @@ from rich.table import Table
 from rich.text import Text
 
 from ..methods import METHODS
-from .arguments import chosen_limits, contents, read_views
+from .arguments import Reading, chosen_limits, contents, reads
 from .method_options import own_parameters, owners
-from .options import Decimal, DropColumns, Index, Labels, Limit, Separator
 from .run import heard
 from .wording import clean, in_options, option
 
 
+@reads("views", "transpose", "kernels")
 def inspect(
     path: Annotated[Path, typer.Argument(help="A file or folder that may hold views.")],
-    labels: Labels = None,
-    index: Index = None,
-    drop_column: DropColumns = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    limit: Limit = None,
+    reading: Reading,
 ) -> None:
     """List what a file holds and how it would be used."""
     console = Console(highlight=False)
     table = Table("variable", "kind", "shape", "type", "used as", box=None, padding=(0, 2, 0, 0))
-    for variable in contents(path, chosen_limits(limit), sep):
+    for variable in contents(path, chosen_limits(reading.limit), reading.sep):
         shape = " x ".join(map(str, variable.shape))
         cells = (variable.name, variable.kind, shape, variable.dtype, variable.role)
         table.add_row(*(clean(str(cell)) for cell in cells))
     console.print(table)
     with heard() as warned:
-        data = read_views(
-            [path],
-            labels=labels,
-            index=index,
-            limit=limit,
-            drop_column=drop_column,
-            sep=sep,
-            decimal=decimal,
-        )
+        data = reading.read([path])
     console.print(f"\n{clean(repr(data))}", soft_wrap=True)
     for note in data.notes:
         console.print(f"[dim]- {clean(in_options(note))}[/]", soft_wrap=True)

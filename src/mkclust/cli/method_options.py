@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +12,8 @@ import typer
 from ..base import MultiViewClusterer
 from ..exceptions import InputError
 from ..methods import METHODS
-from .arguments import named_numbers
+from ..report.words import listed
+from .arguments import grouped, named_numbers
 from .wording import option
 
 PANEL = "Options of the methods"
@@ -37,13 +38,8 @@ def own_parameters(method: type[MultiViewClusterer]) -> dict[str, inspect.Parame
 
 
 def with_method_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command with ``**options`` one option for every parameter of every method."""
-    signature = inspect.signature(command, eval_str=True)
-    fixed = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-    fixed = [p.replace(kind=p.KEYWORD_ONLY) for p in fixed]
-    added = [_option(name, users) for name, users in owners().items()]
-    command.__signature__ = signature.replace(parameters=[*fixed, *added])  # type: ignore[attr-defined]
-    return command
+    """Give a command one option for every parameter of every method, in place of `options`."""
+    return grouped(command, "options", [_option(*each) for each in owners().items()], dict)
 
 
 def owners() -> dict[str, dict[str, inspect.Parameter]]:
@@ -73,21 +69,16 @@ def chosen_options(method: str, options: dict[str, Any]) -> dict[str, Any]:
         allowed |= {name: constructor[name] for name in KMEANS}
     for name in given:
         if name not in allowed:
-            listed = ", ".join(map(option, allowed)) or "none"
+            known = ", ".join(map(option, allowed)) or "none"
             users = [other for other in METHODS if other not in WITHOUT_KMEANS]
             users = users if name in KMEANS else list(owners()[name])
+            more = [f"any other of {len(users)} methods"] if len(users) > 3 else []
             raise InputError(
-                f"{option(name)} is no option of {method}; use --method {_any_of(users)}; "
-                f"options of {method}: {listed}"
+                f"{option(name)} is no option of {method}; "
+                f"use --method {listed([*users[:3], *more], 'or')}; "
+                f"options of {method}: {known}"
             )
     return {name: _value(name, value, allowed[name]) for name, value in given.items()}
-
-
-def _any_of(names: Sequence[str]) -> str:
-    shown = list(names[:3])
-    if len(names) > 3:
-        shown.append(f"any other of {len(names)} methods")
-    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
 def _option(name: str, users: dict[str, inspect.Parameter]) -> inspect.Parameter:
@@ -130,14 +121,11 @@ def _description(name: str, users: dict[str, inspect.Parameter]) -> str:
 
 def _defaults(users: dict[str, inspect.Parameter]) -> str:
     """Return the default, or that of each method where they differ."""
-    values = {name: _shown(spec.default) for name, spec in users.items()}
+    given = {name: spec.default for name, spec in users.items()}
+    values = {name: "none" if value is None else str(value) for name, value in given.items()}
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
     return ", ".join(f"{value} for {name}" for name, value in values.items())
-
-
-def _shown(default: Any) -> str:
-    return "none" if default is None else str(default)
 
 
 def _type(spec: inspect.Parameter) -> type:

@@ -23,7 +23,7 @@ from ..io.atomic import passing
 from ..io.manifest import NAME as MANIFEST
 from ..io.manifest import PARTS, RESULTS, Manifest, checksum, read_manifest
 
-Write = Callable[[Path], list[Path]]
+Write = Callable[[Path], object]
 AFTER_A_FIT = ("report", "stability", "alternatives", "markers", "annotations")  # may be left out
 
 
@@ -103,12 +103,10 @@ class OutputFolder:
         OSError names it. A folder that was deleted during the run is created again.
         """
         try:
-            return self._placed(write, model)
-        except FileNotFoundError:
             try:
                 return self._placed(write, model)
-            except (OSError, InputError) as error:
-                raise _rescued(self.path, write, model, error) from None
+            except FileNotFoundError:
+                return self._placed(write, model)
         except (OSError, InputError) as error:
             raise _rescued(self.path, write, model, error) from None
 
@@ -152,7 +150,9 @@ class OutputFolder:
         stale = [name for name in earlier if name not in found.files]
         stale = [name for name in stale if (self.path / name).is_file()]
         if old is not None and old.model and old.model_inside not in (None, found.model_inside):
-            stale += [name for name, digest in [old.model] if _has(self.path / name, digest)]
+            name, digest = old.model
+            saved = self.path / name
+            stale += [name] if saved.is_file() and checksum(saved) == digest else []
         for name in stale:
             (self.path / name).unlink()
         for folder in (self.path / name for name in PARTS):
@@ -169,10 +169,10 @@ class OutputFolder:
             return
         found = read_manifest(self.path)
         known = set() if found is None else {*found.files, *found.earlier}
-        parts = [f"{p}/{e.name}" for p in PARTS for e in _entries(self.path / p)]
-        there = [n for n in {*names, *known, *parts} if _exists(self.path / n)]
+        parts = [f"{p}/{e.name}" for p in PARTS for e in (self.path / p).glob("*")]
+        there = [n for n in {*names, *known, *parts} if os.path.lexists(self.path / n)]
         others = [n for n in there if found is None or not found.wrote(self.path, n)]
-        if found is None and _exists(self.path / MANIFEST):
+        if found is None and os.path.lexists(self.path / MANIFEST):
             others.append(MANIFEST)
         read = [name for name in others if (self.path / name).resolve() in self.inputs]
         if read:
@@ -193,7 +193,7 @@ def check_writable(folder: Path) -> None:
     """Refuse, before the work, a folder that cannot be written to; nothing is created."""
     place = Path(os.path.abspath(folder))
     try:
-        while not _exists(place):
+        while not os.path.lexists(place):
             place = place.parent
         with tempfile.TemporaryFile(dir=place):
             pass
@@ -233,7 +233,7 @@ def _first_missing(folder: Path) -> Path | None:
     """Return the topmost folder that must be created; None where the folder exists."""
     missing = None
     for place in (folder, *folder.parents):
-        if _exists(place):
+        if os.path.lexists(place):
             break
         missing = place
     return missing
@@ -272,18 +272,6 @@ def _rescued(folder: Path, write: Write, model: StagedModel | None, error: Excep
 def _files_in(folder: Path) -> list[str]:
     files = [path for path in folder.rglob("*") if path.is_file()]
     return sorted(file.relative_to(folder).as_posix() for file in files)
-
-
-def _entries(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
-
-
-def _exists(path: Path) -> bool:
-    return os.path.lexists(path)
-
-
-def _has(path: Path, digest: str) -> bool:
-    return path.is_file() and checksum(path) == digest
 
 
 def _listed(names: Collection[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,21 +12,16 @@ from rich.console import Console
 from ..exceptions import InputError
 from ..methods import load
 from ..out_of_sample.predictor import OutOfSample
-from .arguments import chosen_limits, input_files, read_views
-from .options import (
+from .arguments import (
     AsJson,
-    Decimal,
-    DropColumns,
-    Index,
-    Labels,
-    Limit,
     Out,
     Overwrite,
     Paths,
     Quiet,
-    Separator,
-    Transpose,
-    ViewNames,
+    Reading,
+    chosen_limits,
+    input_files,
+    reads,
 )
 from .output_directory import AFTER_A_FIT, OutputFolder
 from .results import print_json, result_as_dict, write_predictions
@@ -33,17 +29,11 @@ from .run import heard, printing, progress
 from .wording import clean, in_options
 
 
+@reads("kernels")
 def predict(
     model: Annotated[Path, typer.Argument(help="A model written by cluster --save.")],
     paths: Paths,
-    views: ViewNames = None,
-    labels: Labels = None,
-    index: Index = None,
-    transpose: Transpose = None,
-    drop_column: DropColumns = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    limit: Limit = None,
+    reading: Reading,
     out: Out = Path("mkclust-predicted"),
     overwrite: Overwrite = False,
     json: AsJson = False,
@@ -57,18 +47,18 @@ def predict(
     an error, others are ignored with a note. Writes labels.csv and
     embedding.npz to the output folder.
     """
-    folder = OutputFolder(out, overwrite=overwrite, inputs=input_files([model, *paths], labels))
+    folder = OutputFolder(
+        out, overwrite=overwrite, inputs=input_files([model, *paths], reading.labels)
+    )
     folder.check(**dict.fromkeys(AFTER_A_FIT, False))
-    fitted = load(model, limits=chosen_limits(limit))
+    fitted = load(model, limits=chosen_limits(reading.limit))
     if not isinstance(fitted, OutOfSample):
         raise InputError(
             f"{model}: {fitted.title} is not defined for samples that were not fitted; cluster "
             "all samples together, or use --method graph-fusion or mkc-dnm"
         )
     with heard() as warned:
-        data = read_views(
-            paths, views, labels, index, transpose, False, limit, drop_column, sep, decimal
-        )
+        data = replace(reading, kernels=False).read(paths)
         with progress(quiet):
             written = folder.write(lambda staged: write_predictions(staged, fitted, data))
     console = Console(highlight=False, quiet=quiet, stderr=json)

@@ -1,10 +1,10 @@
-"""A fitted model as plain data, and the files that hold it."""
+"""A fitted model as plain data, and the files that hold it, written and read."""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,14 @@ from ..chunked.sources import PartsSource
 from ..chunked.work import save_part
 from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
+from ..exceptions import FileFormatError, InputError
 from ..inspection import confidence
+from ..io._guards.limits import naming
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
+from ..io.manifest import MAX_BYTES
 from ..linalg.kmeans import nearest_centers
 from ..metrics import evaluate
+from ..report.words import description
 
 SCHEMA = 2
 DIGITS = 4  # of a confidence in a table
@@ -61,7 +65,7 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
         },
         "clusters": np.bincount(model.labels_).tolist(),
         "fitted": fitted,
-        "description": describe(model),
+        "description": description(model),
     }
     support = getattr(model, "support_", None)
     presence = getattr(model, "presence_", None)
@@ -85,78 +89,53 @@ def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any
     return result
 
 
-def describe(model: Any) -> list[str]:
-    """Return what a method did, one sentence each; nothing for methods without `describe`."""
-    names = tuple(f"{name}:" for name in model.view_names_in_)
-    sentences = model.describe() if hasattr(model, "describe") else ()
-    return [
-        (text if text.startswith(names) else text[:1].upper() + text[1:]).removesuffix(".") + "."
-        for text in sentences
-    ]
-
-
 def valid(text: str) -> str:
     """Replace bytes of file names that are not UTF-8, because text files cannot hold them."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def write_arrays(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
+def write_arrays(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> None:
     """Write labels.csv and embedding.npz or graph.npz; of rows in parts, folders of .npy parts."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return _row_parts(folder, model) if isinstance(views, Rows) else _tables(folder, model, views)
+    if isinstance(views, Rows):
+        _write_parts(folder, model)
+        return
+    columns = model.per_sample()
+    if "confidence" in columns:
+        columns["confidence"] = np.round(columns["confidence"], DIGITS)
+    _write_labels(folder, views, columns)
+    for name in ("embedding", "graph"):
+        if hasattr(model, name + "_"):
+            arrays = {name: getattr(model, name + "_"), "labels": model.labels_}
+            write_npz_atomic(folder / f"{name}.npz", **arrays)
 
 
 def write_result(
     folder: Path, model: MultiViewClusterer, views: MultiView | Rows, extra: dict[str, Any]
-) -> Path:
+) -> None:
     """Write result.json: the model, and what else is known about the run."""
     found = as_dict(model, views) | extra
     text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
     write_text_atomic(folder / "result.json", valid(text) + "\n")
-    return folder / "result.json"
 
 
-def write_results(
-    folder: Path, model: MultiViewClusterer, views: MultiView | Rows, extra: dict[str, Any]
-) -> list[Path]:
-    """Write the arrays and result.json."""
-    return [*write_arrays(folder, model, views), write_result(folder, model, views, extra)]
-
-
-def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> list[Path]:
+def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> None:
     """Write labels.csv and embedding.npz of new samples."""
     H = model.transform(views)
     labels = nearest_centers(H, model.cluster_centers_)
     certain = np.round(model._membership_of(H).max(axis=1), DIGITS)
+    _write_labels(folder, views, {"cluster": labels, "confidence": certain})
+    write_npz_atomic(folder / "embedding.npz", embedding=H, labels=labels)
+
+
+def _write_labels(folder: Path, views: MultiView | Rows, columns: Mapping[str, Any]) -> None:
     names = np.arange(len(views)) if views.index is None else views.index
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / "labels.csv", folder / "embedding.npz"]
-    rows = zip(names.tolist(), labels.tolist(), certain.tolist(), strict=True)
-    write_csv_atomic(written[0], ["sample", "cluster", "confidence"], rows)
-    write_npz_atomic(written[1], embedding=H, labels=labels)
-    return written
+    rows = zip(names.tolist(), *(column.tolist() for column in columns.values()), strict=True)
+    write_csv_atomic(folder / "labels.csv", ["sample", *columns], rows)
 
 
-def _tables(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> list[Path]:
-    names = np.arange(len(views)) if views.index is None else views.index
-    columns: dict[str, Any] = {"sample": names} | model.per_sample()
-    if "confidence" in columns:
-        columns["confidence"] = np.round(columns["confidence"], DIGITS)
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    written = [folder / "labels.csv"]
-    write_csv_atomic(written[0], list(columns), rows)
-    for name in ("embedding", "graph"):
-        if hasattr(model, name + "_"):
-            written.append(folder / f"{name}.npz")
-            arrays = {name: getattr(model, name + "_"), "labels": model.labels_}
-            write_npz_atomic(written[-1], **arrays)
-    return written
-
-
-def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
+def _write_parts(folder: Path, model: MultiViewClusterer) -> None:
     """Write labels, embedding and confidence, a million rows to a part."""
     H = getattr(model, "embedding_", None)
-    written = [folder / name for name in ("labels", "embedding", "confidence")]
     for number, start in enumerate(range(0, len(model.labels_), PART)):
         stop = min(start + PART, len(model.labels_))
         name = f"part-{number:05}.npy"
@@ -166,7 +145,6 @@ def _row_parts(folder: Path, model: MultiViewClusterer) -> list[Path]:
             save_part(folder / "embedding" / name, rows)
             certain = model._membership_of(rows).max(axis=1)
             save_part(folder / "confidence" / name, certain)
-    return written if H is not None else written[:1]
 
 
 def plain(value: Any) -> Any:
@@ -177,10 +155,8 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         return plain(value.tolist())
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, float) and not np.isfinite(value):
         return None
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -220,3 +196,35 @@ def _cell(cell: str) -> Any:
 def print_json(found: dict[str, Any]) -> None:
     """Print results to standard output."""
     print(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False), flush=True)
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """Return what result.json holds."""
+    path = folder / "result.json"
+    if not path.is_file():
+        raise InputError(f"{folder}: no result.json here; give the folder that cluster wrote to")
+    with naming(path):
+        if path.stat().st_size > MAX_BYTES:
+            raise FileFormatError("too large for a result of mkclust")
+        try:
+            found = json.loads(path.read_bytes())
+        except (OSError, ValueError, RecursionError) as error:
+            raise FileFormatError(f"not valid JSON: {error}") from None
+        if not isinstance(found, dict) or not {"input", "method", "clusters"} <= set(found):
+            raise FileFormatError("not a result of mkclust cluster")
+    return found
+
+
+def read_labels(folder: Path) -> tuple[list[str] | None, np.ndarray]:
+    """Return names and labels of labels.csv, or the labels of all parts, which have no names."""
+    path = folder / "labels.csv"
+    with naming(path):
+        try:
+            if not path.is_file():
+                parts = sorted((folder / "labels").glob("part-*.npy"))
+                return None, np.concatenate([np.load(p, allow_pickle=False) for p in parts])
+            with path.open(newline="", encoding="utf-8") as file:
+                rows = list(csv.reader(file))[1:]
+            return [row[0] for row in rows], np.array([int(row[1]) for row in rows])
+        except (OSError, ValueError, IndexError) as error:
+            raise FileFormatError(f"no labels: {error}") from None

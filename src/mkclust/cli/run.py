@@ -23,15 +23,8 @@ from ..inspection import ChoiceOfK, choose_k, confidence
 from ..progress import listening
 from ..report import pageable, write_report
 from . import app, startup
-from .after import (
-    Clinical,
-    found_annotations,
-    found_markers,
-    write_annotations,
-    write_markers,
-)
-from .answers import answers_as_dict, checked_answers, write_stability
-from .explanation import write_alternatives
+from .after import Clinical, found_annotations, found_markers
+from .answers import answers_as_dict, checked_answers, write_tables
 from .output_directory import OutputFolder, StagedModel, Written
 from .results import print_json, result_as_dict, write_arrays, write_result
 from .summary import choice_table, summary
@@ -142,17 +135,15 @@ def _written(
         "not_computed": found.skipped,
     } | answers_as_dict(found.answers)
 
-    def write(folder: Path) -> list[Path]:
-        written = write_arrays(folder, model, data)
-        for part in (write_stability, write_alternatives, write_markers, write_annotations):
-            written += part(folder, found.answers)
+    def write(folder: Path) -> None:
+        write_arrays(folder, model, data)
+        write_tables(folder, found.answers)
         if job.report and pageable(model, data):
-            written.append(folder / "report.html")
             write_report(
-                model, written[-1], data, notes=found.notes, command=job.command,
+                model, folder / "report.html", data, notes=found.notes, command=job.command,
                 answers=found.answers,
             )  # fmt: skip
-        return [*written, write_result(folder, model, data, extra | {"seconds": watch.seconds})]
+        write_result(folder, model, data, extra | {"seconds": watch.seconds})
 
     with watch.stage("report" if job.report else "write"):
         return job.folder.write(write, staged)
@@ -173,7 +164,7 @@ def _print(
 ) -> None:
     console = Console(highlight=False, quiet=job.quiet, stderr=job.json)
     for note in data.notes:
-        console.print(f"[dim]{clean(note)}[/]")
+        console.print(f"[dim]{clean(in_options(note))}[/]")
     if found.choice is not None:
         console.print(choice_table(found.choice, job.model))
     console.print(summary(job.model, data))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -18,20 +20,21 @@ from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..inspection import ChoiceOfK
 from ..metrics import evaluate
-from .results import describe
-from .short_names import short_names
+from ..report.words import METRICS, counted, description, number, unrelated_words
 from .wording import clean
 
 BAR = 24  # characters of the longest bar
 LINE, GAP = 80, 3  # characters of a line, and between two columns
 NAME = (12, 28)  # fewest and most characters of a view's name
+DOTS = "…"
+SHARED = 4  # characters in common that are worth replacing by dots
 COLUMNS = {  # what the columns of the table of views mean
     "weight": "share of the view in the fused graph",
     "agreement": "with the other views, 0 = chance, 1 = equal",
     "kept": "eigenvectors kept",
     "N-noise": "what the view adds to the consensus",
     "C-noise": "what it lacks of the consensus",
-    "cross": "what views add to each other",
+    "cross": "what lies partly inside and partly outside it",
     "samples": "samples that the view holds",
 }
 
@@ -52,7 +55,9 @@ def summary(model: MultiViewClusterer, views: MultiView | Rows) -> Group:
 def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
     """Return the chosen number of clusters, and the evidence for every number tried."""
     asked = f"Number of clusters, by modularity and eigengap of partitions by {model.title}:"
-    table = _table("clusters", "score", "modularity", "by chance", "limit", "eigengap", "sizes")
+    table = column_table(
+        "clusters", "score", "modularity", "by chance", "limit", "eigengap", "sizes"
+    )
     for row in choice.table:
         evidence = (row.score, row.modularity, row.null, row.null_high, row.gap)
         style = "bold green" if row.k == choice.k else ""
@@ -70,41 +75,31 @@ def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
     return Group(*parts)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "view"), counted(2, "view")
-    ('1 view', '2 views')
-    """
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
 def _alarm(model: Any) -> Iterator[Text]:
     """Name, in red and first of all, the views that are unrelated to the others."""
     names = [str(name) for name in getattr(model, "unrelated_views_", ())]
     if 1 < len(names) == len(model.view_names_in_):
         text = "No two views agree beyond chance: they show no common clusters."
+    elif names:
+        rest = "it" if len(names) == 1 else "them"
+        text = f"{unrelated_words(names)}: compare the labels without {rest}."
     else:
-        verb, rest = ("agrees", "it") if len(names) == 1 else ("agree", "them")
-        text = (
-            f"{clean(' and '.join(names))} {verb} with no other view beyond chance: compare the "
-            f"labels without {rest}."
-        )
-    if names:
-        yield Text.from_markup(f"[bold red]{text}[/]")
+        return
+    yield Text.from_markup(f"[bold red]{clean(text)}[/]")
 
 
-def _table(*columns: str) -> Table:
+def column_table(*columns: str, no_wrap: bool = False) -> Table:
+    """Return an empty table; all columns but the first are aligned right."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for position, column in enumerate(columns):
-        table.add_column(column, justify="left" if position == 0 else "right")
+        table.add_column(column, justify="right" if position else "left", no_wrap=no_wrap)
     return table
 
 
 def _views_table(model: Any, views: MultiView | Rows) -> Table:
     """Return a row per view, with what this method knows about it."""
     known = _known(model)
-    table = _table("view", "columns", *known)
+    table = column_table("view", "columns", *known)
     unrelated = {str(name) for name in getattr(model, "unrelated_views_", ())}
     used = [max(len(title), *map(len, cells)) for title, cells in known.items()]
     left = LINE - sum(used) - GAP * (len(used) + 1) - len("columns") - 2
@@ -123,12 +118,12 @@ def _known(model: Any) -> dict[str, list[str]]:
         found["weight"] = [f"{weight:.3f}" for weight in model.weights_]
     if hasattr(model, "agreement_"):
         shared = mean_agreement(model.agreement_)
-        found["agreement"] = ["-" if np.isnan(value) else f"{value:.2f}" for value in shared]
+        found["agreement"] = [number(value, 2) for value in shared]
     if hasattr(model, "noise_"):
         found["kept"] = [str(d) for d in model.dimensions_]
         noise = {"N-noise": "null", "C-noise": "column", "cross": "cross"}
         for title, name in noise.items():
-            found[title] = [f"{value:.2f}" for value in getattr(model.noise_, name)]
+            found[title] = [number(value, 2) for value in getattr(model.noise_, name)]
     if getattr(model, "presence_", None) is not None:
         found["samples"] = [str(count) for count in model.presence_.sum(axis=0)]
     return found
@@ -138,7 +133,7 @@ def _remarks(model: Any) -> Iterator[str]:
     """Explain the columns of the table of views, and describe what the method did."""
     meanings = dict(COLUMNS)
     if model.name != "graph-fusion":
-        meanings["weight"] = "weight of the view in this method"
+        meanings["weight"] = "weight that the method gives to the view"
     legend = [f"{name}: {meanings[name]}" for name in _known(model)]
     if legend:
         yield f"[dim]{'; '.join(legend)}[/]"
@@ -154,14 +149,14 @@ def _sentences(model: Any) -> list[str]:
     starts = (*(f"{name}:" for name in model.view_names_in_), "Eigenvectors kept:")
     return [
         text
-        for text in describe(model)
+        for text in description(model)
         if not text.startswith(starts) and text.removesuffix(".").lower() not in notes
     ]
 
 
 def _cluster_table(labels: np.ndarray) -> Table:
     sizes = np.bincount(labels)
-    table = _table("cluster", "samples", "share")
+    table = column_table("cluster", "samples", "share")
     table.add_column("")
     for label, size in enumerate(sizes):
         bar = "█" * max(1, round(BAR * size / sizes.max())) if size else ""
@@ -171,7 +166,54 @@ def _cluster_table(labels: np.ndarray) -> Table:
 
 
 def _metrics_line(classes: Any, labels: np.ndarray) -> Text:
-    scores = evaluate(classes, labels)
-    named = {"acc": "ACC", "nmi": "NMI (max)", "purity": "purity", "ari": "ARI"}
-    listed = "   ".join(f"{named[name]} {value:.3f}" for name, value in scores.items())
+    scores = evaluate(classes, labels).items()
+    listed = "   ".join(f"{METRICS[name]} {value:.3f}" for name, value in scores)
     return Text.from_markup(f"Known classes: [bold]{listed}[/]")
+
+
+def short_names(names: Sequence[str], width: int) -> list[str]:
+    """Return names of at most `width` characters that differ where the names do.
+
+    The words that all names begin and end with are replaced by dots, then the middle of each.
+
+    >>> short_names(["rna", "protein"], 10)
+    ['rna', 'protein']
+    >>> short_names(["TCGA.expression.rna.log2", "TCGA.expression.protein.log2"], 12)
+    ['…rna…', '…protein…']
+    >>> short_names(["a-very-long-name"], 9)
+    ['a-ve…name']
+    """
+    if all(len(name) <= width for name in names):
+        return list(names)
+    start, end = "", ""
+    if len(set(names)) > 1:
+        start = _common_words(names)
+        end = _common_words([name[len(start) :][::-1] for name in names])
+    start, end = (part if len(part) >= SHARED else "" for part in (start, end))
+    inner = [
+        DOTS * bool(start) + name[len(start) : len(name) - len(end)] + DOTS * bool(end)
+        for name in names
+    ]
+    short = [_cut(name, width) for name in inner]
+    if len(set(short)) == len(set(names)):
+        return short
+    digits = len(str(len(names)))
+    return [
+        f"{p:>{digits}} {_cut(name, width - digits - 1)}" for p, name in enumerate(inner, start=1)
+    ]
+
+
+def _common_words(names: Sequence[str]) -> str:
+    """Return what all names begin with, up to its last punctuation.
+
+    >>> _common_words(["TCGA.normalized.batch", "TCGA.normalized.bars"])
+    'TCGA.normalized.'
+    """
+    return re.sub(r"[^\W_]*$", "", commonprefix(names))  # noqa: RUF071  # they are no paths
+
+
+def _cut(name: str, width: int) -> str:
+    if len(name) <= width:
+        return name
+    tail = (width - 1) // 2
+    return f"{name[: width - 1 - tail]}{DOTS}{name[len(name) - tail :]}"

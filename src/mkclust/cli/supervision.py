@@ -40,7 +40,7 @@ def supervised(work: Callable[[], None]) -> None:
     readable, writable = os.pipe()
     os.set_blocking(writable, False)
     for number in (*WORDS, signal.SIGCHLD):
-        signal.signal(number, _written_to_pipe)
+        signal.signal(number, lambda *_: None)  # Python writes the number to the wakeup pipe
     signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
     lifeline, held = os.pipe()
     sys.stdout.flush()
@@ -112,13 +112,5 @@ def _end_with(lifeline: int) -> None:
 
 def _stop(*_: Any) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # a second signal changes nothing
-    sys.unraisablehook = _silent  # in a destructor Python can only print the exception
+    sys.unraisablehook = lambda _: None  # in a destructor Python can only print the exception
     raise Stopped
-
-
-def _silent(_: Any) -> None:
-    """Print nothing."""
-
-
-def _written_to_pipe(*_: Any) -> None:
-    """Do nothing: Python writes the number of the signal to the wakeup pipe."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,21 +15,11 @@ from ..chunked.rows import Rows
 from ..data.checksums import view_checksums
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
+from ..io import Limits
 from ..io.manifest import NAME, Manifest, require_complete_set
 from ..methods import load
-from .arguments import chosen_limits, read_views
-from .finished_run import read_labels, read_result
-from .options import (
-    AsKernels,
-    Decimal,
-    DropColumns,
-    Index,
-    Limit,
-    Paths,
-    Separator,
-    Transpose,
-    ViewNames,
-)
+from .arguments import Paths, Reading, chosen_limits, reads
+from .results import read_labels, read_result
 from .run import progress
 from .wording import clean
 
@@ -43,17 +34,11 @@ class Claim(NamedTuple):
         return f"FAILS: {self.text}: {self.problem}" if self.problem else f"holds: {self.text}"
 
 
+@reads("labels")
 def verify(
     results: Annotated[Path, typer.Argument(help="Folder with the results of [bold]cluster[/].")],
     paths: Paths,
-    views: ViewNames = None,
-    index: Index = None,
-    transpose: Transpose = None,
-    kernels: AsKernels = None,
-    drop_column: DropColumns = None,
-    sep: Separator = None,
-    decimal: Decimal = None,
-    limit: Limit = None,
+    reading: Reading,
 ) -> None:
     """Check that results are complete and belong to these data.
 
@@ -65,13 +50,11 @@ def verify(
     manifest = require_complete_set(results)
     if manifest is None:
         raise InputError(f"{results}: no {NAME} here; give the folder that cluster wrote to")
-    data = read_views(
-        paths, views, "none", index, transpose, kernels, limit, drop_column, sep, decimal
-    )
+    data = replace(reading, labels="none").read(paths)
     console = Console(highlight=False)
     sound = True
     with progress(False):
-        for claim in _claims(results, manifest, data, limit):
+        for claim in _claims(results, manifest, data, chosen_limits(reading.limit)):
             console.print(clean(str(claim)), soft_wrap=True)
             sound = sound and not claim.problem
     if manifest.model is None:
@@ -81,7 +64,7 @@ def verify(
 
 
 def _claims(
-    folder: Path, manifest: Manifest, data: MultiView | Rows, limit: list[str] | None
+    folder: Path, manifest: Manifest, data: MultiView | Rows, limits: Limits
 ) -> Iterator[Claim]:
     problems = manifest.problems(folder)
     yield Claim("the files are those that the run wrote", "; ".join(problems))
@@ -90,7 +73,8 @@ def _claims(
     result = read_result(folder)
     yield from _data_claims(result, data)
     samples, labels = read_labels(folder)
-    yield Claim("every sample has a label", _length_problem(labels, data))
+    counts = f"{len(labels)} labels for {len(data)} samples"
+    yield Claim("every sample has a label", "" if len(labels) == len(data) else counts)
     if data.index is not None and samples is not None:
         differ = samples != [str(name) for name in data.index]
         text = "the names in labels.csv are not those of the data, in this order" if differ else ""
@@ -98,7 +82,7 @@ def _claims(
     sizes = np.bincount(labels).tolist() == result.get("clusters")
     yield Claim("the clusters have the reported sizes", "" if sizes else "labels have other sizes")
     if manifest.model is not None:
-        yield from _model_claims(folder / manifest.model[0], labels, data, limit)
+        yield from _model_claims(folder / manifest.model[0], labels, data, limits)
 
 
 def _data_claims(result: dict[str, Any], data: MultiView | Rows) -> Iterator[Claim]:
@@ -114,16 +98,10 @@ def _data_claims(result: dict[str, Any], data: MultiView | Rows) -> Iterator[Cla
         yield Claim(f"view {name} holds the data that were clustered", problem)
 
 
-def _length_problem(labels: np.ndarray, data: MultiView | Rows) -> str:
-    if len(labels) == len(data):
-        return ""
-    return f"{len(labels)} labels for {len(data)} samples"
-
-
 def _model_claims(
-    path: Path, labels: np.ndarray, data: MultiView | Rows, limit: list[str] | None
+    path: Path, labels: np.ndarray, data: MultiView | Rows, limits: Limits
 ) -> Iterator[Claim]:
-    model = load(path, limits=chosen_limits(limit))
+    model = load(path, limits=limits)
     same = np.array_equal(model.labels_, labels)
     yield Claim("the labels are those of the saved model", "" if same else "they differ")
     if not same or not callable(getattr(model, "verify", None)):

@@ -15,7 +15,7 @@ from ..agreement.chance import ranking, unrelated
 from ..agreement.spectra import view_spectra_of
 from ..dual_noise import MKCDNM
 from . import palette
-from .explanation import profile_data, recolored
+from .answers import profile_data, recolored
 from .groups import Silhouettes, class_table
 from .layout import (
     aligned,

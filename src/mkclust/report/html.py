@@ -27,24 +27,20 @@ def table(
     The columns `numeric` are aligned right; the first cell of a row is its header.
     """
 
-    def cell(position: int, value: object) -> str:
-        name = "th" if position == 0 else "td"
-        scope = ' scope="row"' if position == 0 else ""
-        right = ' class="number"' if position in numeric else ""
-        return f"<{name}{scope}{right}>{text(value)}</{name}>"
+    def line(values: Sequence[object], scope: str = "") -> str:
+        cells = ""
+        for i, value in enumerate(values):
+            heading = scope or ("row" if i == 0 else "")
+            start = f'th scope="{heading}"' if heading else "td"
+            right = ' class="number"' if i in numeric else ""
+            cells += f"<{start}{right}>{text(value)}</{start[:2]}>"
+        return f"<tr>{cells}</tr>"
 
-    def heading(position: int, value: str) -> str:
-        right = ' class="number"' if position in numeric else ""
-        return f'<th scope="col"{right}>{text(value)}</th>'
-
-    top = "".join(heading(i, title) for i, title in enumerate(head))
-    body = "\n".join(
-        "<tr>" + "".join(cell(i, value) for i, value in enumerate(row)) + "</tr>" for row in rows
-    )
+    body = "\n".join(map(line, rows))
     return Raw(
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
         f"<caption><span>{text(caption)}</span></caption>"
-        f"<thead><tr>{top}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+        f"<thead>{line(head, 'col')}</thead>\n<tbody>{body}</tbody></table></div>"
     )
 
 

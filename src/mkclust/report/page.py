@@ -11,13 +11,11 @@ from string import Template
 from typing import Any
 
 from .._version import __version__
-from . import explanation, questions, sections
+from . import answers, sections
 from .annotations import clinical
 from .charts import chart_data
-from .confidence import certainty
 from .groups import silhouettes
-from .html import Raw, text
-from .markers import features
+from .html import text
 from .subject import Subject
 from .views import spectra, views
 
@@ -34,25 +32,21 @@ def render(subject: Subject) -> str:
         sections.summary(subject, found),
         sections.clusters(subject, found),
         sections.known_classes(subject, data["classes"]),
-        certainty(subject),
+        answers.certainty(subject),
         views(subject),
-        explanation.disagreement(subject),
+        answers.disagreement(subject),
         sections.samples(subject, data["samples"]),
-        features(subject),
+        answers.features(subject),
         clinical(subject),
-        questions.stability(subject),
-        questions.influence(subject),
-        questions.choice(subject),
+        answers.stability(subject),
+        answers.influence(subject),
+        answers.choice(subject),
         sections.blocks(subject, data["blocks"]),
         spectra(subject, data["spectra"]),
         sections.details(subject),
     ]
-    return _filled([part for part in parts if part], data, subject)
-
-
-def _filled(parts: list[Raw], data: dict[str, Any], subject: Subject) -> str:
     scripts = {name: _static(f"{name}.js") for name in ("echarts.min", "charts", "page")}
-    titles = [found.groups() for part in parts if (found := TITLE.match(part))]
+    titles = [head.groups() for part in parts if (head := TITLE.match(part))]
     links = "".join(f'<a href="#{name}">{title}</a>' for name, title in titles)
     return Template(_static("page.html")).substitute(
         policy=_policy(list(scripts.values())),
@@ -63,7 +57,7 @@ def _filled(parts: list[Raw], data: dict[str, Any], subject: Subject) -> str:
         ),
         style=_static("page.css"),
         navigation=links,
-        sections="\n".join(parts),
+        sections="\n".join(filter(None, parts)),
         data=_inert(data),
         library=scripts["echarts.min"],
         charts=scripts["charts"],

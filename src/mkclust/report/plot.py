@@ -45,6 +45,9 @@ CELLS = 300  # of a block heat map, each way
 ALARM = "#b3261e"
 MAIN, OTHER = "#2f6f9f", "#c26a1b"
 LINES = ("-", (0, (4, 2)), ":", "-.")
+BESIDE: dict[str, Any] = {  # a legend to the right of the axes
+    "loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False, "fontsize": 9,
+}  # fmt: skip
 LAYOUTS = ("auto", "t-sne", "principal")
 
 
@@ -83,10 +86,8 @@ def weights(model: Any, ax: Any = None) -> Any:
     room = 1.9 if hasattr(model, "redundancy_") else 1.2  # for the text after the bars
     ax.set_xlim(0, room * found.max() or 1)
     ax.axvline(found.mean(), color="black", linewidth=0.8, linestyle=":")
-    ax.set_xlabel("weight (dotted line: equal weights)")
-    ax.set_title("Weights of views")
-    _plain(ax)
-    return ax
+    ax.set(xlabel="weight (dotted line: equal weights)", title="Weights of views")
+    return _plain(ax)
 
 
 def noise(found: Any, ax: Any = None, *, names: Sequence[str] | None = None) -> Any:
@@ -113,11 +114,9 @@ def noise(found: Any, ax: Any = None, *, names: Sequence[str] | None = None) -> 
     ax.invert_yaxis()
     ax.margins(x=0.16)
     ax.axvline(0, color="black", linewidth=0.8)
-    ax.set_xlabel("dimensions")
-    ax.set_title("Noise of views")
+    ax.set(xlabel="dimensions", title="Noise of views")
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=2, frameon=False, fontsize=9)
-    _plain(ax)
-    return ax
+    return _plain(ax)
 
 
 def blocks(model: Any, view: str | None = None, ax: Any = None) -> Any:
@@ -128,25 +127,26 @@ def blocks(model: Any, view: str | None = None, ax: Any = None) -> Any:
     """
     check_is_fitted(model, "labels_")
     labels = model.labels_
-    if view is None and not hasattr(model, "embedding_"):
-        image = graph_means(np.asarray(_of(model, "graph_")), labels, CELLS)
+    if view is not None:
+        head, present = _view(model, view)
+        image = block_means(head, labels, CELLS, present)
+    elif hasattr(model, "embedding_"):
+        image = block_means(np.asarray(model.embedding_), labels, CELLS)
     else:
-        image = block_means(*_embedded(model, view, labels, CELLS))
+        image = graph_means(np.asarray(_of(model, "graph_")), labels, CELLS)
     ax = _axes(ax, 5.0)
     ax.imshow(image, vmin=0, vmax=1, cmap=_heat(), extent=(0, 1, 1, 0), interpolation="nearest")
     edges = block_edges(labels)
     for cluster, (start, end) in enumerate(pairwise(edges)):
         color, _ = palette.style(cluster)
-        for band in ((start, -0.035, end - start, 0.03), (-0.035, start, 0.03, end - start)):
-            ax.add_patch(_rectangle(band, color))
-    ax.set_xlim(-0.04, 1)
-    ax.set_ylim(1, -0.04)
-    ax.set_xticks([])
+        bands = ((start, 0.03, end - start, -0.035), (-0.035, end - start, 0.03, start))
+        for x, height, width, bottom in bands:
+            ax.bar(x, height, width, bottom, align="edge", color=color, linewidth=0)
     middles = (edges[:-1] + edges[1:]) / 2
     ax.set_yticks(middles, [str(cluster) for cluster in range(len(middles))])
     ax.tick_params(length=0)
-    ax.set_ylabel("cluster")
     ax.spines[:].set_visible(False)
+    ax.set(xlim=(-0.04, 1), ylim=(1, -0.04), xticks=[], ylabel="cluster")
     ax.set_title(view or first_title(model))
     return ax
 
@@ -178,14 +178,10 @@ def spectrum(model: Any, ax: Any = None) -> Any:
     ax.axvline(model.n_clusters, color="black", linewidth=1, linestyle="--",
                label=f"k = {model.n_clusters}")  # fmt: skip
     if dimensions is not None:
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-    ax.set_xlabel("eigenvalue number")
-    ax.set_ylabel("eigenvalue / largest")
-    ax.set_title("Spectra")
+        ax.set(xscale="log", yscale="log")
+    ax.set(xlabel="eigenvalue number", ylabel="eigenvalue / largest", title="Spectra")
     ax.legend(frameon=False, fontsize=9)
-    _plain(ax)
-    return ax
+    return _plain(ax)
 
 
 def embedding(model: Any, view: str | None = None, layout: str = "auto", ax: Any = None) -> Any:
@@ -209,11 +205,8 @@ def embedding(model: Any, view: str | None = None, layout: str = "auto", ax: Any
             *own.T, s=14, color=color, marker=marker, alpha=0.75, linewidths=0, label=str(cluster)
         )
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.set_title(view or first_title(model))
-    ax.legend(title="cluster", loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False,
-              fontsize=9, markerscale=1.4)  # fmt: skip
+    ax.set(xticks=[], yticks=[], title=view or first_title(model))
+    ax.legend(title="cluster", markerscale=1.4, **BESIDE)
     return ax
 
 
@@ -231,12 +224,9 @@ def evolution(model: Any, ax: Any = None) -> Any:
         ax.plot(rounds, d[:, p], color=color, linestyle=line, marker=marker, markersize=5,
                 label=f"{model.view_names_in_[p]}, d = {d[-1, p]}")  # fmt: skip
     ax.set_xticks(rounds if len(rounds) <= 20 else rounds[:: len(rounds) // 10])
-    ax.set_xlabel("round")
-    ax.set_ylabel("eigenvectors kept")
-    ax.set_title("Search for the dimensions")
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
-    _plain(ax)
-    return ax
+    ax.set(xlabel="round", ylabel="eigenvectors kept", title="Search for the dimensions")
+    ax.legend(**BESIDE)
+    return _plain(ax)
 
 
 def choice(found: Any, ax: Any = None) -> Any:
@@ -261,12 +251,10 @@ def choice(found: Any, ax: Any = None) -> Any:
             ax.axvspan(found.low - 0.3, found.high + 0.3, color=MAIN, alpha=0.12, linewidth=0,
                        label="about as good")  # fmt: skip
     ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.set_xlabel("number of clusters")
-    ax.set_ylabel("modularity")
+    ax.set(xlabel="number of clusters", ylabel="modularity")
     ax.set_title("Number of clusters" if found.structure else "No cluster structure")
-    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
-    _plain(ax)
-    return ax
+    ax.legend(**BESIDE)
+    return _plain(ax)
 
 
 def stability(found: Stability, ax: Any = None) -> Any:
@@ -287,8 +275,7 @@ def stability(found: Stability, ax: Any = None) -> Any:
         ax.axvline(limit, color="black", linewidth=0.8, linestyle=":")
     ax.set_xlabel(f"mean Jaccard index (below {DISSOLVED} dissolved, from {STABLE} on stable)")
     ax.set_title("Stability of clusters")
-    _plain(ax)
-    return ax
+    return _plain(ax)
 
 
 def _of(model: Any, attribute: str) -> Any:
@@ -327,13 +314,6 @@ def _view(model: Any, view: str) -> tuple[np.ndarray, np.ndarray | None]:
     return _spectra(model).heads[p], None if presence is None else presence[:, p]
 
 
-def _embedded(model: Any, view: str | None, labels: np.ndarray, cells: int) -> tuple[Any, ...]:
-    if view is None:
-        return np.asarray(model.embedding_), labels, cells
-    head, present = _view(model, view)
-    return head, labels, cells, present
-
-
 def _layout(model: Any, view: str | None, H: np.ndarray, rows: np.ndarray, asked: str) -> Any:
     near = None
     if asked == "t-sne" or (asked == "auto" and model.labels_.max() >= TSNE_ABOVE):
@@ -363,12 +343,6 @@ def _heat() -> Any:
     return LinearSegmentedColormap.from_list("mkclust", palette.HEAT_LIGHT)
 
 
-def _rectangle(band: tuple[float, float, float, float], color: str) -> Any:
-    from matplotlib.patches import Rectangle
-
-    return Rectangle(band[:2], *band[2:], color=color, linewidth=0)
-
-
 def _name_views(ticks: Any, texts: Any, model: Any, order: np.ndarray, **style: Any) -> None:
     """Write names of the views along an axis, unrelated ones in red."""
     ticks(np.arange(len(order)), [str(model.view_names_in_[p]) for p in order], **style)
@@ -378,5 +352,6 @@ def _name_views(ticks: Any, texts: Any, model: Any, order: np.ndarray, **style: 
             text.set(color=ALARM, fontweight="bold")
 
 
-def _plain(ax: Any) -> None:
+def _plain(ax: Any) -> Any:
     ax.spines[["top", "right"]].set_visible(False)
+    return ax

@@ -19,7 +19,6 @@ from .views import only_some
 from .words import number
 
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
-METRICS = {"acc": "ACC", "nmi": "NMI (max)", "purity": "purity", "ari": "ARI"}
 TOOLS = """
 <div class="tools" id="tools">
 <div class="chips" id="chips" role="group" aria-label="Clusters"></div>
@@ -52,7 +51,7 @@ def summary(subject: Subject, silhouettes: Silhouettes | None) -> Raw:
         tiles["confidence"] = number(float(subject.model.confidence_.mean()), 2)
     if subject.classes is not None:
         scores = evaluate(subject.classes, subject.labels)
-        tiles |= {METRICS[name]: number(value, 3) for name, value in scores.items()}
+        tiles |= {words.METRICS[name]: number(value, 3) for name, value in scores.items()}
     shown = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in tiles.items())
     return section("summary", "Answer", [*parts, f'<dl class="tiles">{shown}</dl>'])
 
@@ -164,9 +163,9 @@ def blocks(subject: Subject, data: Any) -> Raw:
 def details(subject: Subject) -> Raw:
     model = subject.model
     parts: list[str] = []
-    if hasattr(model, "describe"):
-        lines = [line for line in model.describe() if line not in words.warnings(subject)]
-        parts += ["<h3>What was done</h3>", listing(f"{line.rstrip('.')}." for line in lines)]
+    told = {words.sentence(warning) for warning in words.warnings(subject)}
+    if lines := [line for line in words.description(model) if line not in told]:
+        parts += ["<h3>What was done</h3>", listing(lines)]
     parts += ["<h3>How to cite</h3>", listing(words.citations(subject))]
     parts += ["<h3>How to reproduce</h3>", f"<pre><code>{text(_code(subject))}</code></pre>"]
     if model.random_state is None:

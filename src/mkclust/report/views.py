@@ -17,8 +17,8 @@ from ..agreement.weights import discounted_agreement
 from ..dual_noise import MKCDNM
 from ..graph_fusion import GraphFusion
 from . import words
+from .answers import seen
 from .charts import MOST_VIEWS
-from .explanation import seen
 from .html import Raw, badge, bar, chart, grid, paragraph, section, table
 from .subject import Subject
 from .words import number

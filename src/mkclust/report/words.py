@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..inspection.view_influence import describe_ari
 from ..metrics import accuracy
 from .subject import Subject
 
+METRICS = {"acc": "ACC", "nmi": "NMI (max)", "purity": "purity", "ari": "ARI"}
 STRONG, FAIR = 0.5, 0.25  # mean agreement that is called strong, and fair
 STABLE, DISSOLVED = 0.75, 0.5  # limits of the Jaccard index by Hennig (2007)
 SHARED_WEIGHT = (
@@ -214,6 +216,13 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
+def description(model: Any) -> list[str]:
+    """Return what a method did, one sentence each; nothing for methods without `describe`."""
+    names = tuple(f"{name}:" for name in model.view_names_in_)
+    lines = [line.removesuffix(".") for line in getattr(model, "describe", list)()]
+    return [f"{line}." if line.startswith(names) else sentence(line) for line in lines]
+
+
 def sentence(line: str) -> str:
     """Return a line with a capital first letter and a full stop.
 
@@ -223,6 +232,6 @@ def sentence(line: str) -> str:
     return line[:1].upper() + line[1:] + ("" if line.endswith(".") else ".")
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], last: str = "and") -> str:
     """Return names in a row: a, b and c."""
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
