@@ -47,7 +47,7 @@ def neighbors_by_tiles(metric: Metric | SummedMetric, count: int) -> Found:
     True
     """
     order = np.random.default_rng(0).permutation(metric.n_samples).astype(np.int32)
-    points = _dense_rows(metric)
+    points = dense_rows(metric)
     if points is not None:
         single = _Search(SinglePrecision(points, order), order, count)
         if single.precise():
@@ -57,10 +57,16 @@ def neighbors_by_tiles(metric: Metric | SummedMetric, count: int) -> Found:
     return _Search(DoublePrecision(metric, order), order, count).run()
 
 
-def _dense_rows(metric: Metric | SummedMetric) -> np.ndarray | None:
+def dense_rows(metric: Metric | SummedMetric) -> np.ndarray | None:
     """Return the points where they are one dense table."""
     parts = metric.parts if isinstance(metric, SummedMetric) else (metric,)
     return parts[0].rows if len(parts) == 1 else None
+
+
+def small_rounding(rounding: np.ndarray | float, limits: np.ndarray) -> bool:
+    """Return whether rounding is small against the distances of neighbors, or no more."""
+    rough = (rounding > ROUNDING * limits) & np.isfinite(limits)
+    return bool(np.mean(rough) <= UNUSUAL)
 
 
 class SinglePrecision:
@@ -173,8 +179,7 @@ class _Search:
 
     def precise(self) -> bool:
         """Whether rounding is small against the limits."""
-        rough = self._distances.rounding > ROUNDING * self._limits
-        return bool(np.mean(rough & np.isfinite(self._limits)) <= UNUSUAL)
+        return small_rounding(self._distances.rounding, self._limits)
 
     def run(self) -> Found:
         """Return places and squared distances of the nearest others, numbered as given."""
