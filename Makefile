@@ -22,6 +22,7 @@ OLDEST := .venv-oldest
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 WORKERS := -n auto --maxprocesses 4 --dist worksteal
+TIMED = $(shell grep -rl --include='*.py' 'mark[.]timed' tests)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: help demo test lint docs bench clean test-oldest dist audit api coverage mutants fuzz
@@ -37,7 +38,7 @@ demo: $(VENV)/installed
 # comes afterwards, alone.
 test: $(VENV)/installed-dev
 	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) $(or $(ARGS),-m "not timed and not slow")
-	$(if $(ARGS),,$(ONE_THREAD) $(BIN)/python -m pytest -q -m timed tests)
+	$(if $(ARGS),,$(ONE_THREAD) $(BIN)/python -m pytest -q -m timed $(TIMED))
 
 test-oldest: $(OLDEST)/installed
 	$(ONE_THREAD) MKCLUST_OLDEST=1 $(OLDEST)/bin/python -m pytest $(WORKERS) $(ARGS)

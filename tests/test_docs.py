@@ -43,9 +43,16 @@ def blocks(page: Path, *kinds: str) -> list[tuple[int, str]]:
 
 
 WITH_CODE = sorted((page for page in PAGES if blocks(page, "python")), key=named)
+SLOW = {"docs/tutorials/digits.md"}  # choose_k and all checks of 2000 samples
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=named)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=named(page), marks=[pytest.mark.slow] if named(page) in SLOW else [])
+        for page in WITH_CODE
+    ],
+)
 def test_examples_run_and_have_the_output_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")

@@ -110,14 +110,6 @@ def test_the_order_of_samples_does_not_matter_to_the_iterative_solver():
     np.testing.assert_allclose(gap, 0, atol=1e-8)
 
 
-@every_solver
-def test_threads_do_not_change_dimensions(digits, solved, solver):
-    with threadpool_limits(2, user_api="blas"):
-        model = fit_digits(digits, solver)
-    np.testing.assert_array_equal(model.dimensions_, solved[solver].dimensions_)
-    np.testing.assert_array_equal(model.labels_, solved[solver].labels_)
-
-
 @pytest.mark.parametrize("kernel", list(KERNELS))
 def test_the_users_arrays_are_not_changed(kernel):
     views = make_views(30, n_views=2, random_state=0)

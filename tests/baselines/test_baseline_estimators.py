@@ -47,13 +47,6 @@ def test_constructors_list_every_parameter_with_the_shared_defaults(kind):
 
 
 @pytest.mark.parametrize("kind", SEVEN)
-def test_the_same_again(kind):
-    one, two = (kind(3, random_state=0).fit(VIEWS) for _ in range(2))
-    np.testing.assert_array_equal(one.labels_, two.labels_)
-    np.testing.assert_array_equal(one.embedding_, two.embedding_)
-
-
-@pytest.mark.parametrize("kind", SEVEN)
 @pytest.mark.parametrize("case", ["one cluster", "one view", "twins", "low rank", "n = k", "noise"])
 def test_odd_data(kind, case):
     rng = np.random.default_rng(0)

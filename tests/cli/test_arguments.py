@@ -14,6 +14,8 @@ from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
 
+QUICK = ("--no-report", "--no-stability")
+
 
 @pytest.fixture
 def archive(tmp_path):
@@ -35,7 +37,7 @@ def parts(tmp_path):
     return tmp_path / "parts"
 
 
-@pytest.mark.parametrize("command", [("cluster", "-k", "3"), ("inspect",)])
+@pytest.mark.parametrize("command", [("cluster", "-k", "3", *QUICK), ("inspect",)])
 def test_limits_are_chosen_on_the_command_line(run, archive, command):
     name, *more = command
     code, _, err = run(name, archive, *more, "--limit", "max_bytes=1000")
@@ -46,7 +48,7 @@ def test_limits_are_chosen_on_the_command_line(run, archive, command):
 
 
 def test_limits_hold_for_saved_models_too(run, archive):
-    run("cluster", archive, "-k", 3, "--save", "model.npz", "-q")
+    run("cluster", archive, "-k", 3, "--save", "model.npz", "-q", *QUICK)
     code, _, err = run("predict", "model.npz", archive, "--limit", "max_bytes=1000")
     assert code == 2 and "model.npz" in err and "over the limit" in err
     code, out, _ = run("predict", "model.npz", archive)
@@ -140,7 +142,7 @@ def test_an_output_used_again_holds_the_files_of_one_run(run, archive, parts, tm
 
 
 def test_new_samples_do_not_overwrite_the_fitted_ones(run, archive, tmp_path):
-    run("cluster", archive, "-k", 3, "--save", "model.npz", "--no-report", "-q")
+    run("cluster", archive, "-k", 3, "--save", "model.npz", "-q", *QUICK)
     before = (tmp_path / "mkclust-out" / "labels.csv").read_bytes()
     np.savez(
         tmp_path / "new.npz", **{name: np.load(archive)[name][:5] for name in ("view1", "view2")}

@@ -47,10 +47,10 @@ def test_the_input_folder_is_no_output_folder_if_a_file_would_be_lost(run, table
 
 
 def test_results_beside_the_input_are_not_read_again(run, tables):
-    code, _, _ = run("cluster", "d", "-k", 3, "-o", "d")
+    code, _, _ = run("cluster", "d", "-k", 3, "-o", "d", "--no-report")
     assert code == 0
     first = contents(tables)
-    code, out, _ = run("cluster", "d", "-k", 3, "-o", "d")
+    code, out, _ = run("cluster", "d", "-k", 3, "-o", "d", "--no-report")
     said = " ".join(out.split())
     assert code == 0 and "60 samples, 2 views, 3 clusters" in said
     assert "stability.csv in the folder, which are results of mkclust." in said
@@ -112,7 +112,7 @@ def test_files_of_others_are_replaced_on_request_only(run, tables, tmp_path, nam
     code, _, err = run("cluster", "d", "-k", 3, "-o", "mine")
     assert code == 2 and name in err and "--overwrite" in err and "Traceback" not in err
     assert contents(tmp_path / "mine") == {name: b"of my own", "result.json": b"{}"}
-    code, _, _ = run("cluster", "d", "-k", 3, "-o", "mine", "--overwrite")
+    code, _, _ = run("cluster", "d", "-k", 3, "-o", "mine", "--overwrite", "--no-stability")
     assert code == 0
     found = read_manifest(tmp_path / "mine")
     assert all(found.wrote(tmp_path / "mine", file) for file in found.files)
@@ -129,14 +129,14 @@ def test_a_file_that_will_not_be_written_is_in_nobodys_way(run, tables, tmp_path
 
 
 def test_a_result_that_was_edited_belongs_to_its_editor(run, tables, tmp_path):
-    assert run("cluster", "d", "-k", 3)[0] == 0
+    assert run("cluster", "d", "-k", 3, *QUICK)[0] == 0
     labels = tmp_path / "mkclust-out" / "labels.csv"
     labels.write_text(labels.read_text() + "note,0\n")
     before = contents(tmp_path / "mkclust-out")
-    code, _, err = run("cluster", "d", "-k", 3)
+    code, _, err = run("cluster", "d", "-k", 3, *QUICK)
     assert code == 2 and "labels.csv" in err and "changed since" in err
     assert contents(tmp_path / "mkclust-out") == before
-    assert run("cluster", "d", "-k", 3, "--overwrite")[0] == 0
+    assert run("cluster", "d", "-k", 3, "--overwrite", *QUICK)[0] == 0
 
 
 def test_nothing_is_created_by_a_refusal(run, tables, tmp_path):

@@ -1,8 +1,6 @@
 """The command line with tables as people have them: options, JSON, completion, long names."""
 
 import json
-import os
-import subprocess
 import sys
 
 import pandas as pd
@@ -86,16 +84,15 @@ def test_options_of_tables_are_refused_for_parts(run, tmp_path, option):
     assert code == 2 and f"{option} cannot be used with views in parts" in err
 
 
-def test_completion_lists_commands_and_options():
+def test_completion_lists_commands_and_options(run, monkeypatch):
+    # The command has the name of its script only outside a package such as that of pytest.
+    monkeypatch.setattr(sys.modules["__main__"], "__package__", "")
+
     def completed(words):
-        script = "import sys; sys.argv = ['mkclust']; from mkclust.cli import main; main()"
-        env = os.environ | {
-            "_MKCLUST_COMPLETE": "complete_bash",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(words.count(" ")),
-        }
-        command = [sys.executable, "-c", script]
-        return subprocess.run(command, env=env, capture_output=True, text=True).stdout.split()
+        monkeypatch.setenv("_MKCLUST_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+        return run()[1].split()
 
     assert completed("mkclust cl") == ["cluster"]
     assert "--drop-column" in completed("mkclust cluster --dr")

@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from _support.faults import Command
 from mkclust import datasets
 from mkclust.cli import output_directory
 from mkclust.io import atomic
@@ -25,34 +26,47 @@ def views(tmp_path):
     return made
 
 
-def shell(folder, command):
-    """Run a line of bash with MKCLUST as the command, in a folder; code, stdout, stderr."""
-    line = command.replace("MKCLUST", f"{sys.executable} -m mkclust")
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, capture_output=True)
-    return done.returncode, done.stdout, done.stderr
-
-
 @linux
 def test_a_reader_that_stops_reading_loses_nothing(views, tmp_path):
-    command = f"MKCLUST cluster views.npz {' '.join(FAST)} --save m.npz | head -1"
-    code, out, err = shell(tmp_path, command)
-    assert code == 0 and err == b"" and out.count(b"\n") == 1
+    reader, writer = os.pipe()
+    command = Command(
+        tmp_path, "cluster", "views.npz", *FAST, "--save", "m.npz",
+        before=lambda: os.close(reader), out=writer,
+    )  # fmt: skip
+    os.close(reader)
+    os.close(writer)
+    assert command.end()[:2] == (0, "")
     assert (tmp_path / "m.npz").exists() and (tmp_path / "mkclust-out" / "result.json").exists()
 
 
+def close_streams(*names):
+    """Close standard streams as Python finds them where the caller has closed them."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if name in names:
+            os.close(number)
+            setattr(sys, name, None)
+
+
 @linux
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", ">&- 2>&- <&-"])
-def test_closed_streams_are_no_error(views, tmp_path, closed):
-    code, _, err = shell(tmp_path, f"MKCLUST cluster views.npz {' '.join(FAST)} {closed}")
-    assert code == 0 and err == b""
+@pytest.mark.parametrize("names", [["stdout"], ["stdout", "stderr"]])
+def test_closed_streams_are_no_error(views, tmp_path, names):
+    command = Command(tmp_path, "cluster", "views.npz", *FAST, before=lambda: close_streams(*names))
+    assert command.end()[:2] == (0, "")
+    assert json.loads((tmp_path / "mkclust-out" / "result.json").read_text())["clusters"]
+
+
+@linux
+def test_all_streams_closed_from_the_start_are_no_error(views, tmp_path):
+    line = f"{sys.executable} -m mkclust cluster views.npz {' '.join(FAST)} >&- 2>&- <&-"
+    assert subprocess.run(["bash", "-c", line], cwd=tmp_path).returncode == 0
     assert json.loads((tmp_path / "mkclust-out" / "result.json").read_text())["clusters"]
 
 
 @linux
 def test_a_full_standard_output_is_named(views, tmp_path):
-    code, _, err = shell(tmp_path, f"MKCLUST cluster views.npz {' '.join(FAST)} > /dev/full")
+    code, err, _ = Command(tmp_path, "cluster", "views.npz", *FAST, out="/dev/full").end()
     assert code == 1
-    assert b"standard output: No space left on device; the results are in mkclust-out" in err
+    assert "standard output: No space left on device; the results are in mkclust-out" in err
 
 
 @pytest.mark.parametrize(
@@ -108,10 +122,15 @@ def test_file_names_that_are_not_utf8(tmp_path, views):
         rows = "".join(f"s{i},{x},{y}\n" for i, (x, y) in enumerate(X[:, :2]))
         with open(folder + b"/" + name, "w") as file:
             file.write(f"id,x,y\n{rows}")
-    command = "MKCLUST cluster $'data\\xff' -k 3 -o $'out\\xff' --save $'m\\xff.npz' --json"
-    code, out, err = shell(tmp_path, command)
-    assert code == 0 and b"Traceback" not in err
-    assert {*json.loads(out)["input"]["views"]} == {"a\\xff", "a\\xfe"}
+    data, out, model = map(os.fsdecode, (b"data\xff", b"out\xff", b"m\xff.npz"))
+    command = Command(
+        tmp_path, "cluster", data, "-k", 3, "-o", out, "--save", model, "--json",
+        out=tmp_path / "said.json",
+    )  # fmt: skip
+    code, err, _ = command.end()
+    assert code == 0 and "Traceback" not in err
+    found = json.loads((tmp_path / "said.json").read_text())
+    assert {*found["input"]["views"]} == {"a\\xff", "a\\xfe"}
     written = os.listdir(os.fsencode(tmp_path) + b"/out\xff")
     assert {b"result.json", b"labels.csv", b"report.html"} <= {*written}
     assert b"m\xff.npz" in os.listdir(os.fsencode(tmp_path))

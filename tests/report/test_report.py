@@ -19,6 +19,7 @@ from mkclust import (
     datasets,
     write_report,
 )
+from mkclust.agreement.cache import shared_views
 from mkclust.agreement.chance import ranking
 from mkclust.agreement.spectra import ViewSpectra
 from mkclust.agreement.weights import discounted_agreement
@@ -26,7 +27,8 @@ from mkclust.chunked.rows import Rows
 from mkclust.dual_noise.dimensions import Certificate, Round
 from mkclust.dual_noise.noise import Noise
 from mkclust.exceptions import InputError, MkclustWarning
-from mkclust.report import pageable, words
+from mkclust.report import charts, pageable, prepare_report, words
+from mkclust.report.layout import tsne
 from mkclust.report.page import ECHARTS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&'\"<!--"
@@ -323,3 +325,14 @@ def test_the_chart_library_is_the_one_in_the_list():
     assert hashlib.sha256(library).hexdigest() in listed
     assert ECHARTS in listed and f'version="{ECHARTS}"'.encode() in library
     assert folder.joinpath("static", "LICENSE.echarts.txt").is_file()
+
+
+def test_a_layout_that_was_prepared_is_not_computed_again(views, model, monkeypatch, tmp_path):
+    drawn = []
+    monkeypatch.setattr(charts, "tsne", lambda H: drawn.append(1) or tsne(H))
+    with shared_views():
+        prepare_report(model)
+        prepared = write_report(model, tmp_path / "a.html", views)
+    assert drawn == [1]
+    assert prepared.read_bytes() == write_report(model, tmp_path / "b.html", views).read_bytes()
+    assert drawn == [1, 1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,11 +22,11 @@ from ..inspection import (
     Stability,
     ViewInfluence,
     explain,
-    stability,
-    view_influence,
 )
 from ..inspection.annotations import Comparison
-from ..inspection.view_influence import LeftOut
+from ..inspection.fitting import Question, ask_all, tried
+from ..inspection.stability import stability_question
+from ..inspection.view_influence import LeftOut, influence_question
 from ..io.atomic import write_csv_atomic
 from .results import plain
 
@@ -38,44 +40,58 @@ Table = tuple[str, Iterable[str], Iterable[Sequence[Any]]]  # file name, head, r
 
 
 def checked_answers(
-    model: Any, views: MultiView | Rows, asked: bool | None, fit_seconds: float
+    model: Any,
+    views: MultiView | Rows,
+    asked: bool | None,
+    fit_seconds: float,
+    beside: Sequence[Callable[[], Any]] = (),
 ) -> tuple[list[Any], list[str]]:
     """Return explanation, view influence and stability of a model, and why one was not computed.
 
     Unless `asked` for, they are computed where they are expected to take at most two minutes.
+    They share the cores with each other and with the tasks `beside` them, whose results are not
+    returned.
     """
+    reason = _why_not(model, views, asked, fit_seconds)
+    if reason is not None:
+        return [], [f"Explanation, stability and view influence were not computed: {reason}"]
+    planned: dict[str, Callable[[], Question[Any]]] = {
+        "The explanation was": lambda: _one_task(partial(explain, model, views), len(views)),
+        "View influence was": lambda: influence_question(model, views),
+        "Stability was": lambda: stability_question(model, views),
+    }
+    skipped: list[str] = []
+    if views.n_views == 1:
+        del planned["View influence was"]
+        skipped.append("View influence was not computed: there is one view only.")
+    outcomes: dict[str, Any] = {what: tried(plan) for what, plan in planned.items()}
+    asked_for = {what: q for what, q in outcomes.items() if isinstance(q, Question)}
+    others = [_one_task(task, 0) for task in beside]
+    found = ask_all([*others, *asked_for.values()])[len(others) :]
+    outcomes |= dict(zip(asked_for, found, strict=True))
+    for what, outcome in outcomes.items():
+        if isinstance(outcome, InputError):  # the data do not allow it, but the labels stand
+            skipped.append(f"{what} not computed: {str(outcome).removesuffix('.')}.")
+    return [each for each in outcomes.values() if not isinstance(each, InputError)], skipped
+
+
+def _why_not(
+    model: Any, views: MultiView | Rows, asked: bool | None, fit_seconds: float
+) -> str | None:
+    """Return why no question is asked, or None."""
     expected = fit_seconds * (HALVES + EXPLAINED + views.n_views)
     if asked is None and expected > PATIENCE:
-        return [], [
-            f"Explanation, stability and view influence were not computed: they refit the model "
-            f"and may take {expected / 60:.0f} minutes. Compute them with --stability."
-        ]
+        return (
+            f"they refit the model and may take {expected / 60:.0f} minutes. Compute them with "
+            "--stability."
+        )
     if asked is False:
-        return [], [
-            "Explanation, stability and view influence were not computed: --no-stability was given."
-        ]
-    if model.n_clusters == 1:
-        return [], [
-            "Explanation, stability and view influence were not computed: there is one cluster "
-            "only."
-        ]
-    answers: list[Any] = []
-    skipped: list[str] = []
-    _add(answers, skipped, "The explanation was", lambda: explain(model, views))
-    if views.n_views > 1:
-        _add(answers, skipped, "View influence was", lambda: view_influence(model, views))
-    else:
-        skipped.append("View influence was not computed: there is one view only.")
-    _add(answers, skipped, "Stability was", lambda: stability(model, views))
-    return answers, skipped
+        return "--no-stability was given."
+    return "there is one cluster only." if model.n_clusters == 1 else None
 
 
-def _add(answers: list[Any], skipped: list[str], what: str, ask: Callable[[], Any]) -> None:
-    """Add an answer; where the data do not allow it, add the reason, because the labels stand."""
-    try:
-        answers.append(ask())
-    except InputError as error:
-        skipped.append(f"{what} not computed: {str(error).removesuffix('.')}.")
+def _one_task(task: Callable[[], Any], n_samples: int) -> Question[Any]:
+    return Question([task], itemgetter(0), n_samples)
 
 
 class Form(NamedTuple):

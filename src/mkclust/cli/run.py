@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..data.views import MultiView
 from ..exceptions import MkclustWarning
 from ..inspection import ChoiceOfK, choose_k, confidence
 from ..progress import listening
-from ..report import pageable, write_report
+from ..report import pageable, prepare_report, write_report
 from . import app, startup
 from .after import Clinical, found_annotations, found_markers
 from .answers import answers_as_dict, checked_answers, write_tables
@@ -90,13 +91,14 @@ class Stopwatch:
 
 def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
     """Choose k, fit, check, write the results, then print them."""
-    found = _computed(job, data, watch)
-    with progress(job.quiet):
-        with watch.stage("save"):
-            staged, problem = _staged(job.model, job.save)
-        written = _written(job, data, found, watch, staged)
-        if problem is not None:
-            raise OSError(f"{problem}; the results are in {job.folder.path}")
+    with shared_views():
+        found = _computed(job, data, watch)
+        with progress(job.quiet):
+            with watch.stage("save"):
+                staged, problem = _staged(job.model, job.save)
+            written = _written(job, data, found, watch, staged)
+    if problem is not None:
+        raise OSError(f"{problem}; the results are in {job.folder.path}")
     with printing(job.folder.path):
         _print(job, data, found, written, watch)
         if job.json:
@@ -105,7 +107,7 @@ def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
 
 def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
     model, choice = job.model, None
-    with heard() as caught, progress(job.quiet), shared_views():
+    with heard() as caught, progress(job.quiet):
         if job.tried is not None:
             with watch.stage("choose k"):
                 choice = choose_k(model, data, job.tried)
@@ -113,15 +115,22 @@ def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
         with watch.stage("fit"):
             model.fit(data)
         with watch.stage("checks"):
-            checked, skipped = checked_answers(model, data, job.checks, watch.seconds["fit"])
+            drawing = [partial(prepare_report, model)] if _paged(job, data) else []
+            fit_seconds = watch.seconds["fit"]
+            checked, skipped = checked_answers(model, data, job.checks, fit_seconds, drawing)
             marked, why = found_markers(model, data, checked, job.markers)
             compared, not_compared = found_annotations(job.clinical, model, data.index)
             checked, skipped = [*checked, *marked, *compared], [*skipped, *why, *not_compared]
     notes = [*job.warnings, *caught]
     notes += [note for note in getattr(model, "notes_", ()) if not any(note in n for n in notes)]
-    if job.report and not pageable(model, data):
+    if job.report and not _paged(job, data):
         skipped.append("report.html was not written: it needs the embedding in memory.")
     return Outcome(choice, checked, skipped, list(dict.fromkeys(notes)))
+
+
+def _paged(job: Job, data: MultiView | Rows) -> bool:
+    """Return whether report.html is written; known after the fit."""
+    return job.report and pageable(job.model, data)
 
 
 def _written(
@@ -138,7 +147,7 @@ def _written(
     def write(folder: Path) -> None:
         write_arrays(folder, model, data)
         write_tables(folder, found.answers)
-        if job.report and pageable(model, data):
+        if _paged(job, data):
             write_report(
                 model, folder / "report.html", data, notes=found.notes, command=job.command,
                 answers=found.answers,

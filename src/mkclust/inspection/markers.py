@@ -11,6 +11,7 @@ from scipy.stats import false_discovery_control
 
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..linalg.threads import in_parallel
 from .fitting import fitted, views_of
 from .rank_tests import GroupTests, group_tests
 from .view_influence import ViewInfluence, view_influence
@@ -154,13 +155,15 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
     k = int(labels.max()) + 1
     if k < 2:
         raise InputError("markers need at least two clusters")
-    parts = []
     others = None if valid is False else _labels_without(model, data, labels, valid)
-    for p in range(data.n_views):
+
+    def entries_of(p: int) -> dict[str, np.ndarray]:
         found = _tested(data, p, np.arange(len(data)), labels, k)
         if others is not None:
             found = replace(found, p=_tested(data, p, *others[p], k).p)
-        parts.append(_entries(found, data, p, _feature_names(model, data, p)))
+        return _entries(found, data, p, _feature_names(model, data, p))
+
+    parts = in_parallel(entries_of, range(data.n_views), data.n_views)
     return _sorted(parts, others is not None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
@@ -12,9 +13,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ..exceptions import InputError
-from ..metrics import ari
 from ..progress import step
-from .fitting import fitted, refit_all, sample_names, unfitted, views_of
+from .difference import ari_of
+from .fitting import Question, ask, fitted, sample_names, unfitted, views_of
 
 SPLITS = 5  # into halves; each gives two refits
 STARTS = 3  # of k-means in each half
@@ -118,6 +119,13 @@ def stability(
     >>> found.agreement, found.moved
     (1.0, [])
     """
+    return ask(stability_question(estimator, views, n_splits, random_state))
+
+
+def stability_question(
+    estimator: Any, views: Any, n_splits: int = SPLITS, random_state: int = 0
+) -> Question[Stability]:
+    """Return the refits of `stability` as tasks."""
     _check_resampling(n_splits, random_state)
     model = fitted(estimator, views)
     data, rows = views_of(model, views, random_state)
@@ -125,16 +133,17 @@ def stability(
     if n // 2 < max(k, 2):
         raise InputError(f"halves of {n} samples are too few for {k} clusters")
     refit = unfitted(model, random_state=random_state, n_init=STARTS)
-    halves = list(enumerate(_halves(n, n_splits, random_state), start=1))
+    halves = _halves(n, n_splits, random_state)
 
-    def labels_of(numbered: tuple[int, np.ndarray]) -> np.ndarray:
-        number, half = numbered
-        step(f"refit {number} of {len(halves)} to half of the samples")
-        return np.asarray(unfitted(refit).fit(data[half]).labels_)
+    def labels_of(number: int) -> np.ndarray:
+        step(f"refit {number + 1} of {len(halves)} to half of the samples")
+        return np.asarray(unfitted(refit).fit(data[halves[number]]).labels_)
 
-    found = refit_all(labels_of, halves, n // 2)
-    pairs = [(half, labels) for (_, half), labels in zip(halves, found, strict=True)]
-    return compared(np.asarray(model.labels_)[rows], pairs, sample_names(data, rows))
+    def answer(found: list[np.ndarray]) -> Stability:
+        pairs = list(zip(halves, found, strict=True))
+        return compared(np.asarray(model.labels_)[rows], pairs, sample_names(data, rows))
+
+    return Question([partial(labels_of, i) for i in range(len(halves))], answer, n // 2)
 
 
 def compared(
@@ -161,7 +170,7 @@ def compared(
     kept = votes[np.arange(n), labels] / np.maximum(drawn, 1)
     votes[np.arange(n), labels] = -1
     pairs = [
-        ari(one[both], two[both])
+        ari_of(one[both], two[both])
         for one, two in combinations(everywhere, 2)
         if np.count_nonzero(both := (one >= 0) & (two >= 0)) > 1
     ]

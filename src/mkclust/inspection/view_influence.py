@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..base import MultiViewClusterer
 from ..data.views import MultiView
 from ..metrics import ari
 from ..progress import step
-from .fitting import fitted, refit_all, unfitted, views_of
+from .fitting import Question, ask, fitted, unfitted, views_of
 
 SAME = 0.95  # ARI from which two partitions are called nearly the same
 SIMILAR = 0.6  # ARI from which they are called similar
@@ -107,17 +108,19 @@ def view_influence(estimator: Any, views: Any) -> ViewInfluence:
     1.0
     """
     with shared_views():
-        model = fitted(estimator, views)
-        data, rows = views_of(model, views)
-        names, labels = data.names, np.asarray(model.labels_)[rows]
-        unrelated = tuple(getattr(model, "unrelated_views_", ()))
-        every = [(name,) for name in names] if len(names) > 1 else []
-        drop_all = [unrelated] if 0 < len(unrelated) < len(names) else []
+        return ask(influence_question(estimator, views))
 
-        def without(gone: tuple[str, ...]) -> LeftOut:
-            return _left_out(model, data, labels, gone)
 
-        left = refit_all(without, [*every, *drop_all], len(data))
+def influence_question(estimator: Any, views: Any) -> Question[ViewInfluence]:
+    """Return the refits of `view_influence` as tasks; `shared_views` spares them common work."""
+    model = fitted(estimator, views)
+    data, rows = views_of(model, views)
+    names, labels = data.names, np.asarray(model.labels_)[rows]
+    unrelated = tuple(getattr(model, "unrelated_views_", ()))
+    every = [(name,) for name in names] if len(names) > 1 else []
+    drop_all = [unrelated] if 0 < len(unrelated) < len(names) else []
+
+    def answer(left: list[LeftOut]) -> ViewInfluence:
         return ViewInfluence(
             names=names,
             agreement=_agreement(model, len(names)),
@@ -125,6 +128,9 @@ def view_influence(estimator: Any, views: Any) -> ViewInfluence:
             without=tuple(left[: len(every)]),
             without_unrelated=left[-1] if drop_all else None,
         )
+
+    tasks = [partial(_left_out, model, data, labels, gone) for gone in [*every, *drop_all]]
+    return Question(tasks, answer, len(data))
 
 
 def _agreement(model: MultiViewClusterer, m: int) -> np.ndarray:

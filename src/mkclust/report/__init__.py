@@ -68,6 +68,17 @@ def write_report(
     return Path(path)
 
 
+def prepare_report(model: MultiViewClusterer) -> None:
+    """Compute the longest part of a page, the t-SNE layout of the samples.
+
+    In a block of `shared_views` the page takes it from there, so that it can be computed beside
+    other work.
+    """
+    from .charts import drawn_layout
+
+    drawn_layout(model)
+
+
 def pageable(model: MultiViewClusterer, views: Any) -> bool:
     """Return whether a page can be written: of views or an embedding in memory.
 
@@ -79,4 +90,4 @@ def pageable(model: MultiViewClusterer, views: Any) -> bool:
     return len(views) <= MOST_ROWS and isinstance(getattr(model, "embedding_", None), np.ndarray)
 
 
-__all__ = ["pageable", "write_report"]
+__all__ = ["pageable", "prepare_report", "write_report"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..agreement.cache import reused
 from ..agreement.chance import ranking, unrelated
 from ..agreement.spectra import view_spectra_of
 from ..dual_noise import MKCDNM
@@ -116,6 +117,22 @@ def _curve(values: np.ndarray) -> list[list[float]]:
     return [[int(i), float(f"{relative[i - 1]:.4g}")] for i in places]
 
 
+def drawn_rows(model: Any) -> np.ndarray:
+    """Return which samples the scatter plots show: fewer where there are many views."""
+    kept = view_spectra_of(model)
+    panels = 1 + (0 if kept is None else len(ranking(model)[:MOST_VIEWS]))
+    limit = int(np.clip(MOST_POINTS // panels, 500, MOST_DRAWN))
+    return sample_rows(np.asarray(model.labels_), limit)
+
+
+def drawn_layout(model: Any) -> np.ndarray | None:
+    """Return a t-SNE layout of the samples that are drawn, once in a block of `shared_views`."""
+    H = getattr(model, "embedding_", None)
+    if H is None:
+        return None
+    return reused(("t-SNE", id(H)), model, lambda: tsne(np.asarray(H)[drawn_rows(model)]))
+
+
 def _samples(subject: Subject, shown: np.ndarray) -> Any:
     """Return the drawn samples and their coordinates, for the embedding and each view."""
     H = getattr(subject.model, "embedding_", None)
@@ -123,13 +140,12 @@ def _samples(subject: Subject, shown: np.ndarray) -> Any:
         return None
     labels, kept = subject.labels, view_spectra_of(subject.model)
     parts = [] if kept is None else [(kept.heads[p], subject.present(int(p))) for p in shown]
-    limit = int(np.clip(MOST_POINTS // (1 + len(parts)), 500, MOST_DRAWN))
-    rows = sample_rows(labels, limit)
+    rows = drawn_rows(subject.model)
     held = [(head[rows], None if there is None else there[rows]) for head, there in parts]
     plane = principal_plane(H)
     planes = [plane, *(aligned(principal_plane(*part), plane) for part in parts)]
     layouts = {"principal": [_whole(points[rows], points) for points in planes]}
-    near = tsne(np.asarray(H)[rows])
+    near = drawn_layout(subject.model)
     if near is not None:
         both = [near, *(predicted(near, *part) for part in held)]
         layouts["tsne"] = [_whole(points, near) for points in both]
