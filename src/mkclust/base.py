@@ -31,8 +31,7 @@ from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
 from .out_of_sample.membership import Membership
 from .preprocessing.intake import TakesViews, in_fitted_order
-from .preprocessing.isolation import warn_of_isolation
-from .preprocessing.outliers import warn_of_outliers
+from .preprocessing.suspects import warn_of_isolation, warn_of_outliers
 from .progress import step
 
 RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model

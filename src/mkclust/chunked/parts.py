@@ -13,7 +13,7 @@ import numpy as np
 from ..exceptions import FileFormatError
 from ..io._guards.limits import DEFAULT_LIMITS, check_regular, naming, parsing
 from ..io._guards.parquet_pages import check_pages
-from ..io.npy import read_header
+from ..io.npz import read_header
 
 KINDS = (".npy", ".parquet")
 

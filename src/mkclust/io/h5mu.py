@@ -19,9 +19,8 @@ from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ._guards.hdf5 import attribute, group, member, opened, sound
 from ._guards.limits import ITEM_BYTES, Limits, check_texts, native, parsing, sound_sparse
-from .assemble import as_labels
 from .choose import Request
-from .variables import Variable
+from .variables import Variable, as_labels
 
 ADVICE = "write it again with .write() of MuData or AnnData"
 NAMES_AT_ONCE = 256 << 20  # bytes; one name may be as long as the file, so blocks shrink with it

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.gaps import require_no_gaps
+from ..data.missing import require_no_gaps
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.centering import Centering, centering_of
