@@ -358,32 +358,38 @@ class KernelClusterer(MultiViewClusterer):
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the kNN graph (n, n) of the average kernel: n x n memory on the way."""
-        mean = _average_kernel(KernelBank(views, self._recipe(views)))
+        mean = average_kernel(KernelBank(views, self._recipe(views)))
         metric = Metric("average kernel", mean, gram=True)
         near = neighborhood(metric, default_n_neighbors(len(views), k))
         return knn_affinity(near, near.places.shape[1])
 
     def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
-        if self.indefinite not in INDEFINITE:
-            raise InputError(
-                f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
-            )
+        check_indefinite(self.indefinite)
         kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, self.kernel_params)
         params = {} if params is None else params
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
 
 
-def _average_kernel(kernels: KernelBank) -> np.ndarray:
+def average_kernel(kernels: KernelBank) -> np.ndarray:
     """Return the mean (n, n) of every entry over the views that hold both samples; 0 if none."""
     n = kernels.n_samples
     if kernels.present is None:
-        return np.asarray(sum(kernels) / len(kernels), dtype=np.float64)
+        total = np.zeros((n, n))
+        for K in kernels:  # one in memory at a time
+            total += K
+        return total / len(kernels)
     total, count = np.zeros((n, n)), np.zeros((n, n))
     for p, K in enumerate(kernels):
         held = np.ix_(kernels.present[:, p], kernels.present[:, p])
         total[held] += K
         count[held] += 1
     return np.asarray(total / np.maximum(count, 1))
+
+
+def check_indefinite(value: Any) -> None:
+    """Refuse another value of the parameter `indefinite`."""
+    if value not in INDEFINITE:
+        raise InputError(f'indefinite must be "raise", "shift" or "ignore", got {value!r}')
 
 
 def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -30,6 +30,12 @@ class Piece:
     stop: int
     sources: tuple[Source, ...]
     names: tuple[str, ...]
+
+    def blocks(self, height: int) -> Iterator[list[np.ndarray]]:
+        """Yield the rows in double precision, `height` at a time."""
+        views = self.load()
+        for start in range(0, self.stop - self.start, height):
+            yield [np.asarray(view[start : start + height], dtype=np.float64) for view in views]
 
     def load(self) -> list[np.ndarray]:
         views = (source.read(self.start, self.stop) for source in self.sources)
@@ -264,19 +270,6 @@ def _is_source(path: Path, parquet: bool = False) -> bool:
         return True
     kinds = {file.suffix for file in path.iterdir()}
     return ".npy" in kinds or (parquet and ".parquet" in kinds)
-
-
-def blocks(views: Sequence[np.ndarray], height: int) -> Iterator[list[np.ndarray]]:
-    """Yield the rows of a piece, `height` at a time."""
-    for start in range(0, len(views[0]), height):
-        yield [view[start : start + height] for view in views]
-
-
-def without(piece: Piece, position: int) -> Piece:
-    """Return the piece without the source of one view, which the worker adds."""
-    sources = list(piece.sources)
-    sources[position] = ArraySource(np.empty((0, sources[position].width)), piece.start)
-    return replace(piece, sources=tuple(sources))
 
 
 def _by_name(views: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from ..exceptions import InputError
 from ..linalg.scaling import (
     cross_distances,
     in_units,
+    inverse_roots,
     mean_squared_distance,
     squared_distances,
     standardized,
@@ -182,8 +183,7 @@ def _keep_largest(A: np.ndarray, keep: int) -> None:
 
 
 def _normalized(A: np.ndarray) -> np.ndarray:
-    degree = A.sum(axis=1)
-    scale = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
+    scale = inverse_roots(A.sum(axis=1))
     A *= scale[:, None] * scale / 2
     A.flat[:: len(A) + 1] += 0.5
     return A
