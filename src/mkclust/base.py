@@ -175,7 +175,9 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Return `per_sample` and the membership as a pandas DataFrame, indexed by sample."""
         import pandas as pd
 
-        columns = self.per_sample() | self._membership_columns()
+        columns = self.per_sample()
+        if self._has_membership:
+            columns |= {f"membership_{c}": P for c, P in enumerate(self.membership_.T)}
         names = getattr(self, "sample_names_in_", None)
         index = pd.RangeIndex(len(self.labels_)) if names is None else named_index(names)
         return pd.DataFrame(columns, index=index.rename("sample"))

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ..data.values import encodable
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..io.manifest import is_output_folder, is_result
+from ..io.manifest import is_result, read_manifest
 from .sources import ArraySource, PartsSource, Source, is_stored, source_of
 
 PIECE = 32 << 20  # bytes of rows per piece of work: smaller ones have more overhead
@@ -254,7 +254,7 @@ def views_in_parts(paths: Sequence[Path]) -> dict[str, Path] | None:
         inside = sorted(
             path
             for path in paths[0].iterdir()
-            if path.is_dir() and not is_result(path) and not is_output_folder(path)
+            if path.is_dir() and not is_result(path) and not read_manifest(path)
         )
         paths = inside if inside and all(_is_source(path, True) for path in inside) else []
     several = len(paths) > 1

@@ -30,7 +30,7 @@ from .formats import (
     view_name,
 )
 from .manifest import NAME as MANIFEST
-from .manifest import is_output_folder, is_result, refuse_result
+from .manifest import is_result, read_manifest, refuse_result
 from .plan import make_plan
 from .tables import Classes, Table, combine, with_classes
 from .variables import Variable, as_labels, is_label_name, listed
@@ -371,7 +371,7 @@ def _file_named(files: Sequence[Path], name: str) -> Path:
 def _tables_in(folder: Path) -> tuple[list[Path], list[str]]:
     with naming(folder):
         there = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-        results = [entry for entry in there if is_result(entry) or is_output_folder(entry)]
+        results = [entry for entry in there if is_result(entry) or read_manifest(entry)]
         files = [e for e in there if kind_of(e) in TABLES and e not in results]
         if not files:
             known = ", ".join(TABLES)

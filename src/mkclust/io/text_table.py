@@ -42,23 +42,20 @@ class TextTable:
     has_header : bool
     rows : iterator of (int, list of str)
         Lines that remain, with their numbers.
-    first : list of str
-        The first line below the header.
+    first_is_text : bool
+        Whether the first column holds texts, or has no name in the header, as R writes row names.
     decimal : {".", ","}
         Decimal sign.
     notes : tuple of str
         What was found in an unusual form.
-    names_first : bool
-        Whether the first column has no name in the header, as R writes row names.
     """
 
     columns: tuple[str, ...]
     has_header: bool
     rows: Cells
-    first: list[str]
+    first_is_text: bool
     decimal: str = "."
     notes: tuple[str, ...] = ()
-    names_first: bool = False
 
 
 def text_table(rows: Cells, limits: Limits, request: Request, classes: bool = False) -> TextTable:
@@ -86,10 +83,9 @@ def text_table(rows: Cells, limits: Limits, request: Request, classes: bool = Fa
         columns = [str(p + 1) for p in range(width)]
     body = start[1:] if has_header else start
     decimal = "." if classes else _decimal([row for _, row in body], request, notes)
-    return TextTable(
-        tuple(name.strip() for name in columns), has_header, chain(body, rows), body[0][1],
-        decimal, tuple(notes), names_first,
-    )  # fmt: skip
+    first_is_text = names_first or is_text(body[0][1][0], "." if classes else None)
+    names = tuple(name.strip() for name in columns)
+    return TextTable(names, has_header, chain(body, rows), first_is_text, decimal, tuple(notes))
 
 
 @dataclass(frozen=True)
@@ -127,8 +123,8 @@ class TextReader:
     def read_table(self, path: Path, request: Request, limits: Limits, tried: int) -> Table:
         """Read a view: numbers, with sample names and classes as separate columns."""
         with self._opened(path, request, limits) as text:
-            first_is_text = text.names_first or is_text(text.first[0])
-            special = special_columns(text.columns, text.has_header, first_is_text, request, tried)
+            hints = text.columns, text.has_header, text.first_is_text
+            special = special_columns(*hints, request, tried)
             kept = [p for p in range(len(text.columns)) if p not in special.apart]
             if not kept:
                 raise FileFormatError(
@@ -149,12 +145,11 @@ class TextReader:
     def read_classes(self, path: Path, request: Request, limits: Limits) -> Classes:
         """Read a file of labels: one column, or two with the sample names."""
         with self._opened(path, request, limits, True) as text:
-            first_is_text = text.names_first or is_text(text.first[0], ".")
-            columns, header = text.columns, text.has_header
-            names, labels = class_columns(columns, header, first_is_text, request.index)
+            hints = text.columns, text.has_header, text.first_is_text
+            names, labels = class_columns(*hints, request.index)
             _, aside, _ = _body(text, [], Special(names, labels), limits)
             index = None if names is None else aside[names]
-            return class_table(path, as_labels(_typed(aside[labels])), columns, names, index)
+            return class_table(path, as_labels(_typed(aside[labels])), text.columns, names, index)
 
 
 def _stripped(row: Sequence[str]) -> list[str]:
