@@ -333,12 +333,9 @@ class KernelClusterer(MultiViewClusterer):
         self._check_kmeans()
         self._forget()
         self._imputation = None
-        if isinstance(kernels, KernelBank):
-            self._note_names(kernels.views)
-            self.view_feature_names_in_ = list(kernels.views.feature_names)
-            self._note_presence(kernels.views, k)
-        else:
-            self.view_names_in_ = np.array(kernels.names, dtype=object)
+        self._note_names(kernels.views)
+        self.view_feature_names_in_ = list(kernels.views.feature_names)
+        self._note_presence(kernels.views, k)
         self._solve(kernels, k)
         return self
 
@@ -360,7 +357,7 @@ class KernelClusterer(MultiViewClusterer):
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the kNN graph (n, n) of the average kernel: n x n memory on the way."""
-        mean = average_kernel(KernelBank(views, self._recipe(views)))
+        mean = KernelBank(views, self._recipe(views)).mean()
         metric = Metric("average kernel", mean, gram=True)
         near = neighborhood(metric, default_n_neighbors(len(views), k))
         return knn_affinity(near, near.places.shape[1])
@@ -370,22 +367,6 @@ class KernelClusterer(MultiViewClusterer):
         kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, self.kernel_params)
         params = {} if params is None else params
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
-
-
-def average_kernel(kernels: KernelBank) -> np.ndarray:
-    """Return the mean (n, n) of every entry over the views that hold both samples; 0 if none."""
-    n = kernels.n_samples
-    if kernels.present is None:
-        total = np.zeros((n, n))
-        for K in kernels:  # one in memory at a time
-            total += K
-        return total / len(kernels)
-    total, count = np.zeros((n, n)), np.zeros((n, n))
-    for p, K in enumerate(kernels):
-        held = np.ix_(kernels.present[:, p], kernels.present[:, p])
-        total[held] += K
-        count[held] += 1
-    return np.asarray(total / np.maximum(count, 1))
 
 
 def check_indefinite(value: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base import average_kernel
 from ..kernels.bank import KernelBank
 from ..linalg.spectrum import top_eigenpairs
 from .base import ComparedMethod, Trace
@@ -61,7 +60,7 @@ class AKKM(ComparedMethod):
     reference = "kernel k-means on the average kernel"
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        H, objective = average_partition(average_kernel(kernels), k)
+        H, objective = average_partition(kernels.mean(), k)
         trace = Trace(tolerance=0.0, after=0, cap=1)
         trace.record(objective, settled=True)
         self.weights_ = np.full(len(kernels), 1 / len(kernels))

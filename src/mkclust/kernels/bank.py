@@ -207,6 +207,21 @@ class KernelBank(Sequence[np.ndarray]):
             self._built[position] = K
         return K
 
+    def mean(self) -> np.ndarray:
+        """Return the mean (n, n) of every entry over the views that hold both samples; 0 if none.
+
+        One kernel is in memory at a time.
+        """
+        total, count = np.zeros((self.n_samples, self.n_samples)), np.array(len(self))
+        if self.present is not None:
+            held = self.present.astype(np.int64)
+            count = np.maximum(held @ held.T, 1)
+        for p, K in enumerate(self):
+            every = slice(None) if self.present is None else np.ix_(*[self.present[:, p]] * 2)
+            total[every] += K
+        total /= count
+        return total
+
     def ingredients(self, position: int) -> tuple[Any, Any, Centering]:
         """Return what an out-of-sample extension needs of a kernel.
 
