@@ -179,14 +179,14 @@ class MultiView:
         return self.names.index(name)
 
     def _take(self, rows: np.ndarray) -> MultiView:
-        return self.changed(
+        return self._changed(
             [view[rows][:, rows] if self.kernels else view[rows] for view in self.views],
             labels=None if self.labels is None else self.labels[rows],
             index=None if self.index is None else self.index[rows],
             present=None if self.present is None else self.present[rows],
         )
 
-    def changed(self, views: Sequence[Any], **attributes: Any) -> MultiView:
+    def _changed(self, views: Sequence[Any], **attributes: Any) -> MultiView:
         """Return other matrices with the attributes of these views, except as given."""
         kept = ("names", "kernels", "labels", "index", "notes", "present", "feature_names")
         return MultiView(views, **{name: getattr(self, name) for name in kept} | attributes)
@@ -209,7 +209,7 @@ class MultiView:
         Raises InputError where a sample is in none of them.
         """
         at = [self._position(name) for name in names]
-        return self.changed(
+        return self._changed(
             [self.views[p] for p in at],
             names=names,
             present=None if self.present is None else self.present[:, at],

@@ -104,7 +104,7 @@ def views_in_order(views: Any, names: Sequence[str], fitted: Sequence[Names]) ->
     if all(order is None for order in orders):
         return views
     pairs = zip(views.feature_names, orders, fitted, strict=True)
-    return views.changed(
+    return views._changed(
         [with_columns(view, order) for view, order in zip(views.views, orders, strict=True)],
         feature_names=[own if order is None else known for own, order, known in pairs],
     )
