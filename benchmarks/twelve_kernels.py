@@ -25,7 +25,7 @@ from mkclust.graph_fusion.fusion import fuse
 from mkclust.graph_fusion.view_graphs import ViewGraphs
 from mkclust.graphs.affinity import default_n_neighbors
 from mkclust.linalg.kmeans import kmeans_labels
-from mkclust.preprocessing.isolation import MOST, isolated_share
+from mkclust.preprocessing.suspects import MOST, isolated_share
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "research.md"
 FAMILY = ("YALE", "JAFFE", "YALE-pixels", "JAFFE-pixels", "ORL-pixels", "tr11", "tr45")

@@ -31,8 +31,7 @@ from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
 from .out_of_sample.membership import Membership
 from .preprocessing.intake import TakesViews, in_fitted_order
-from .preprocessing.isolation import warn_of_isolation
-from .preprocessing.outliers import warn_of_outliers
+from .preprocessing.suspects import warn_of_isolation, warn_of_outliers
 from .progress import step
 
 RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
@@ -176,7 +175,9 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Return `per_sample` and the membership as a pandas DataFrame, indexed by sample."""
         import pandas as pd
 
-        columns = self.per_sample() | self._membership_columns()
+        columns = self.per_sample()
+        if self._has_membership:
+            columns |= {f"membership_{c}": P for c, P in enumerate(self.membership_.T)}
         names = getattr(self, "sample_names_in_", None)
         index = pd.RangeIndex(len(self.labels_)) if names is None else named_index(names)
         return pd.DataFrame(columns, index=index.rename("sample"))
@@ -332,12 +333,9 @@ class KernelClusterer(MultiViewClusterer):
         self._check_kmeans()
         self._forget()
         self._imputation = None
-        if isinstance(kernels, KernelBank):
-            self._note_names(kernels.views)
-            self.view_feature_names_in_ = list(kernels.views.feature_names)
-            self._note_presence(kernels.views, k)
-        else:
-            self.view_names_in_ = np.array(kernels.names, dtype=object)
+        self._note_names(kernels.views)
+        self.view_feature_names_in_ = list(kernels.views.feature_names)
+        self._note_presence(kernels.views, k)
         self._solve(kernels, k)
         return self
 
@@ -359,32 +357,22 @@ class KernelClusterer(MultiViewClusterer):
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the kNN graph (n, n) of the average kernel: n x n memory on the way."""
-        mean = _average_kernel(KernelBank(views, self._recipe(views)))
+        mean = KernelBank(views, self._recipe(views)).mean()
         metric = Metric("average kernel", mean, gram=True)
         near = neighborhood(metric, default_n_neighbors(len(views), k))
         return knn_affinity(near, near.places.shape[1])
 
     def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
-        if self.indefinite not in INDEFINITE:
-            raise InputError(
-                f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
-            )
+        check_indefinite(self.indefinite)
         kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, self.kernel_params)
         params = {} if params is None else params
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
 
 
-def _average_kernel(kernels: KernelBank) -> np.ndarray:
-    """Return the mean (n, n) of every entry over the views that hold both samples; 0 if none."""
-    n = kernels.n_samples
-    if kernels.present is None:
-        return np.asarray(sum(kernels) / len(kernels), dtype=np.float64)
-    total, count = np.zeros((n, n)), np.zeros((n, n))
-    for p, K in enumerate(kernels):
-        held = np.ix_(kernels.present[:, p], kernels.present[:, p])
-        total[held] += K
-        count[held] += 1
-    return np.asarray(total / np.maximum(count, 1))
+def check_indefinite(value: Any) -> None:
+    """Refuse another value of the parameter `indefinite`."""
+    if value not in INDEFINITE:
+        raise InputError(f'indefinite must be "raise", "shift" or "ignore", got {value!r}')
 
 
 def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from _support.fits import two
 from mkclust import MultiView
-from mkclust.data.gaps import require_no_gaps
+from mkclust.data.missing import require_no_gaps
 from mkclust.data.views import split_columns
 from mkclust.exceptions import InputError
 

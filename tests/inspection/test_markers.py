@@ -8,7 +8,8 @@ from mkclust import GraphFusion, MultiView, view_influence
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 from mkclust.inspection import markers
-from mkclust.inspection.markers import CIRCULAR, INDEPENDENT, matched
+from mkclust.inspection.difference import matched
+from mkclust.inspection.markers import CIRCULAR, INDEPENDENT
 
 pd = pytest.importorskip("pandas")
 
@@ -137,4 +138,4 @@ def test_what_cannot_be_tested_is_refused(planted):
 
 
 def test_clusters_are_matched_by_overlap():
-    assert matched(np.array([2, 2, 0, 1]), np.array([0, 0, 1, 2])).tolist() == [0, 0, 1, 2]
+    assert matched(np.array([0, 0, 1, 2]), np.array([2, 2, 0, 1])).tolist() == [0, 0, 1, 2]

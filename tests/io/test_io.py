@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from mkclust.exceptions import FileFormatError, InputError
-from mkclust.io import (
-    Limits,
-    inspect,
-    read,
-    write_csv_atomic,
-    write_npz_atomic,
-    write_text_atomic,
-)
+from mkclust.io import Limits, inspect, read
+from mkclust.io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 
 RNG = np.random.default_rng(0)
 N = 10

@@ -6,7 +6,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from mkclust.data.gaps import require_no_gaps
+from mkclust.data.missing import require_no_gaps
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import inspect, read
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.io
 
-from mkclust.data.gaps import require_no_gaps
+from mkclust.data.missing import require_no_gaps
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import Limits, inspect, read
 

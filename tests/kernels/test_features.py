@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from mkclust.exceptions import InputError
-from mkclust.kernels import KERNELS, GaussianKernel, KernelRecipe
+from mkclust.kernels.bank import KernelRecipe
 from mkclust.kernels.features import Features, Moments, feature_map, feature_means, precision
+from mkclust.kernels.functions import KERNELS, GaussianKernel
 
 N = 120
 

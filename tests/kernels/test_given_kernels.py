@@ -9,7 +9,9 @@ from _support.fits import table
 from mkclust import MKCDNM
 from mkclust.data.views import MultiView
 from mkclust.exceptions import InputError
-from mkclust.kernels import GaussianKernel, KernelBank, KernelRecipe, KNNKernel
+from mkclust.kernels.bank import KernelBank, KernelRecipe
+from mkclust.kernels.functions import GaussianKernel
+from mkclust.kernels.neighbor_graphs import KNNKernel
 
 pytestmark = pytest.mark.versions
 

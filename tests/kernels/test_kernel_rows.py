@@ -9,7 +9,7 @@ from mkclust import MultiView, metrics
 from mkclust.chunked.rows import Rows
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
-from mkclust.kernels import GaussianKernel
+from mkclust.kernels.functions import GaussianKernel
 from mkclust.out_of_sample.nystroem import embedded
 
 pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")

@@ -8,17 +8,16 @@ from _support.banks import PARAMS, bank, every_kernel
 from _support.fits import table
 from mkclust.data.views import MultiView
 from mkclust.exceptions import InputError
-from mkclust.kernels import (
+from mkclust.kernels.bank import KernelRecipe
+from mkclust.kernels.functions import (
     KERNELS,
     CosineKernel,
     GaussianKernel,
-    KernelRecipe,
-    KNNKernel,
     LinearKernel,
     PolynomialKernel,
     RBFKernel,
-    SelfTuningKernel,
 )
+from mkclust.kernels.neighbor_graphs import KNNKernel, SelfTuningKernel
 from mkclust.linalg.scaling import PANEL, squared_distances, standardized
 
 pytestmark = pytest.mark.versions

@@ -5,7 +5,7 @@ import pytest
 
 from mkclust import MKCDNM
 from mkclust.exceptions import InfeasibleWarning
-from mkclust.kernels import GaussianKernel
+from mkclust.kernels.functions import GaussianKernel
 from mkclust.linalg import krylov
 from mkclust.linalg.eigen import eigenpairs
 from mkclust.linalg.krylov import WIDTH, KrylovSpace

@@ -15,7 +15,8 @@ from mkclust.agreement.cache import shared_views
 from mkclust.chunked.rows import Rows
 from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InputError, MkclustWarning
-from mkclust.kernels import FUNCTION_KERNELS, GRAPH_KERNELS, KERNELS
+from mkclust.kernels.functions import FUNCTION_KERNELS, KERNELS
+from mkclust.kernels.neighbor_graphs import GRAPH_KERNELS
 from mkclust.linalg.centering import centering_of
 from mkclust.out_of_sample.nystroem import embedded
 

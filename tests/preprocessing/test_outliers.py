@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, metrics
 from mkclust.exceptions import InputError, OutlierWarning
 from mkclust.linalg.scaling import standardized, standardizing
-from mkclust.preprocessing.outliers import warn_of_outliers
+from mkclust.preprocessing.suspects import warn_of_outliers
 
 
 def planted():

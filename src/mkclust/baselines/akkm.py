@@ -60,21 +60,12 @@ class AKKM(ComparedMethod):
     reference = "kernel k-means on the average kernel"
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        H, objective = average_partition(mean_kernel(kernels), k)
+        H, objective = average_partition(kernels.mean(), k)
         trace = Trace(tolerance=0.0, after=0, cap=1)
         trace.record(objective, settled=True)
         self.weights_ = np.full(len(kernels), 1 / len(kernels))
         self._keep(trace)
         self._label(H, k)
-
-
-def mean_kernel(kernels: KernelBank) -> np.ndarray:
-    r"""Compute $\bar K = \frac1m\sum_pK_p$ (n, n) with one kernel in memory at a time."""
-    total = np.zeros((kernels.n_samples, kernels.n_samples))
-    for K in kernels:
-        total += K
-    total /= len(kernels)
-    return total
 
 
 def average_partition(K: np.ndarray, k: int) -> tuple[np.ndarray, float]:

@@ -13,7 +13,6 @@ from ..linalg.eigen import eigenpairs
 from ..linalg.spectrum import DENSE_UP_TO, top_eigenpairs, with_fixed_signs
 
 ILL = 1e10  # trace over ridge above which a linear solve loses too many digits
-FLOODED_UP_TO = 100  # samples: up to here, dense flooding is faster than a sparse matrix
 SPARSE = 0.1  # share of non-zero entries below which a sparse product is faster
 
 
@@ -79,26 +78,8 @@ def components(graph: np.ndarray) -> tuple[int, np.ndarray]:
     >>> components(np.array([[0, 1.0, 0], [0, 0, 0], [0, 0, 1.0]]))
     (2, array([0, 0, 1]))
     """
-    if len(graph) <= FLOODED_UP_TO:
-        labels = _flooded(graph != 0)
-        return int(labels.max()) + 1, labels
     count, labels = connected_components(sp.csr_array(graph), directed=True, connection="weak")
     return int(count), labels.astype(np.int64)
-
-
-def _flooded(linked: np.ndarray) -> np.ndarray:
-    """Label the components of a small graph by repeatedly taking the lowest label among neighbors.
-
-    This takes a few passes over n x n entries, less than the conversion to a sparse matrix.
-    """
-    linked = linked | linked.T
-    lowest = np.arange(len(linked))
-    while True:
-        found = np.minimum(lowest, np.where(linked, lowest, len(linked)).min(axis=1))
-        found = found[found]
-        if np.array_equal(found, lowest):
-            return np.unique(lowest, return_inverse=True)[1].astype(np.int64)
-        lowest = found
 
 
 def laplacian(graph: np.ndarray) -> np.ndarray:

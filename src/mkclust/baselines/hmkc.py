@@ -12,7 +12,7 @@ from ..kernels.bank import KernelBank
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
 from .base import ComparedMethod, Trace, checked_count
-from .linalg import energy, top_of_projectors, trace_product, unit, weighted_sum
+from .linalg import energy, top_of_projectors, unit, weighted_sum
 
 
 class HMKC(ComparedMethod):
@@ -209,4 +209,4 @@ def link_strengths(
 def _overlap(A: np.ndarray, B: np.ndarray) -> float:
     r"""Compute $\|A^TB\|_F^2$, the overlap of two orthonormal bases."""
     product = A.T @ B
-    return trace_product(product, product)
+    return float(np.vdot(product, product))

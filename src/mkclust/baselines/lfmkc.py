@@ -13,7 +13,7 @@ from ..kernels.bank import KernelBank
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, checked_number
-from .linalg import polar, trace_product, unit
+from .linalg import polar, unit
 
 
 class LFMKC(ComparedMethod):
@@ -152,7 +152,7 @@ def late_fusion(
         W = rotations(H_p, H, W)
         gamma = unit(alignments(H_p, W, H))
         fused = fuse(gamma, H_p, W)
-        if trace.ends_with(trace_product(H, fused + lam * H_0)):
+        if trace.ends_with(np.vdot(H, fused + lam * H_0)):
             return Result(H, W, gamma, trace)
 
 
@@ -184,7 +184,7 @@ def rotations(H_p: np.ndarray, H: np.ndarray, before: np.ndarray) -> np.ndarray:
 
 def alignments(H_p: np.ndarray, W: np.ndarray, H: np.ndarray) -> np.ndarray:
     r"""Compute $\mathrm{Tr}(H^TH_pW_p)$ for all p, (m,)."""
-    return np.array([trace_product(A.T @ H, B) for A, B in zip(H_p, W, strict=True)])
+    return np.array([np.vdot(A.T @ H, B) for A, B in zip(H_p, W, strict=True)])
 
 
 def fuse(weights: np.ndarray, H_p: np.ndarray, W: np.ndarray) -> np.ndarray:

@@ -14,14 +14,9 @@ EXPLAINED = 1e-12  # relative to a kernel's trace: a smaller residual is roundin
 SOUND = 1e-8  # for factors of unit length: a smaller singular value is rounding
 
 
-def trace_product(A: np.ndarray, B: np.ndarray) -> float:
-    """Compute $Tr(A^TB)$ of two matrices of equal shape without their product."""
-    return float(np.vdot(A, B))
-
-
 def energy(K: np.ndarray, H: np.ndarray) -> float:
     """Compute $Tr(H^TKH)$, the energy of a kernel (n, n) in the span of H (n, k)."""
-    return trace_product(K @ H, H)
+    return float(np.vdot(K @ H, H))
 
 
 def residuals(kernels: Sequence[np.ndarray], H: np.ndarray) -> np.ndarray:
@@ -36,7 +31,7 @@ def gram(kernels: Sequence[np.ndarray]) -> np.ndarray:
     M = np.empty((len(kernels), len(kernels)))
     for p, K in enumerate(kernels):
         for q in range(p + 1):
-            M[p, q] = M[q, p] = trace_product(K, kernels[q])
+            M[p, q] = M[q, p] = np.vdot(K, kernels[q])
     return M
 
 

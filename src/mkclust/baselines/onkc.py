@@ -12,7 +12,7 @@ from ..kernels.bank import KernelBank
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, checked_number
-from .linalg import energy, gram, psd_part_and_top, trace_product, weighted_sum
+from .linalg import energy, gram, psd_part_and_top, weighted_sum
 from .simplex import simplex_qp
 
 
@@ -159,7 +159,7 @@ def kernel_weights(
 
     over the simplex.
     """
-    return simplex_qp((rho + lam) * M, -rho * np.array([trace_product(K, G) for K in kernels]))
+    return simplex_qp((rho + lam) * M, -rho * np.array([np.vdot(K, G) for K in kernels]))
 
 
 def optimal_kernel(K: np.ndarray, H: np.ndarray, rho: float) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,7 @@ from ..linalg.kmeans import kmeans_labels, unit_rows
 from ..progress import step
 from .base import ComparedMethod, Trace
 from .lfmkc import alignments, first_rotations, fuse, partitions, rotations
-from .linalg import polar, trace_product, unit
+from .linalg import polar, unit
 
 
 class OPLF(ComparedMethod):
@@ -155,7 +155,7 @@ def one_pass(H_p: np.ndarray, C: np.ndarray, W: np.ndarray, reseed: bool = False
         beta = view_weights(alignments(H_p, W, YC))
         W = rotations(H_p, YC, W)
         R = fuse(beta, H_p, W)
-        if trace.ends_with(trace_product(YC, R)):
+        if trace.ends_with(np.vdot(YC, R)):
             return Result(labels, R, C, W, beta, trace)
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ..agreement.cache import reused, shared_views
 from ..agreement.subspaces import GraphSubspaces
-from ..base import INDEFINITE, Partitions
+from ..base import Partitions, check_indefinite
 from ..data.memory import physical_memory
 from ..data.views import MultiView
 from ..exceptions import InputError
@@ -191,10 +191,7 @@ class SNF(FitsCompleteRows):
 
     def view_metrics(self, views: MultiView) -> Iterator[Metric]:
         """Yield the metric of every view, over the samples it holds."""
-        if self.indefinite not in INDEFINITE:
-            raise InputError(
-                f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
-            )
+        check_indefinite(self.indefinite)
         for p, name in enumerate(views.names):
             view = views.own_rows(p)
             if views.kernels:
@@ -227,8 +224,7 @@ class SNF(FitsCompleteRows):
         """Return the mean (n, n) of the kNN graphs of all views, degree-normalized."""
         graphs = self._view_graphs(views, k)
         if views.present is not None:
-            held = views.present.T
-            graphs = [placed(graph, rows) for graph, rows in zip(graphs, held, strict=True)]
+            graphs = list(map(placed, graphs, views.present.T))
         return degree_normalized(sp.csr_array(sum(graphs) / len(graphs)))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..exceptions import DegenerateWarning, warn
 from ..kernels.bank import KernelBank
+from ..linalg.scaling import inverse_roots
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
 from .base import ComparedMethod, Trace, checked_number
@@ -257,6 +258,5 @@ def affinity(Z: np.ndarray, kept: float = KEPT) -> np.ndarray:
 
 def spectral_embedding(W: np.ndarray, k: int) -> np.ndarray:
     r"""Return the k leading eigenvectors (n, k) of $D^{-1/2}WD^{-1/2}$; isolated samples are 0."""
-    degree = W.sum(axis=1)
-    scale = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
+    scale = inverse_roots(W.sum(axis=1))
     return top_eigenpairs(W * scale[:, None] * scale, k)[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +15,7 @@ from .. import _version
 from ..exceptions import InputError
 from ..linalg.threads import one_thread
 from .engine import Engine, LocalEngine, Results, Task, Tree
-from .rows import Piece, without
+from .rows import Piece
 from .sources import ArraySource, DaskSource
 from .work import Arrays
 
@@ -78,11 +78,12 @@ class DaskEngine:
             return self._submit(_applied, held, piece.future)
         computed = {}
         if isinstance(piece, Piece):
+            sources = list(piece.sources)
             for p, source in enumerate(piece.sources):
-                if isinstance(source, DaskSource):
-                    rows = source.array[piece.start : piece.stop]
-                    computed[p] = self._client.compute(rows)
-                    piece = without(piece, p)
+                if isinstance(source, DaskSource):  # the worker adds its rows
+                    computed[p] = self._client.compute(source.array[piece.start : piece.stop])
+                    sources[p] = ArraySource(np.empty((0, source.width)), piece.start)
+            piece = replace(piece, sources=tuple(sources))
         return self._submit(_applied, held, piece, list(computed), list(computed.values()))
 
     def _submit(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -167,9 +168,6 @@ def _applied(
         sources = list(piece.sources)
         for p, rows in zip(positions, arrays, strict=True):
             sources[p] = ArraySource(rows, piece.start)
-        piece = Piece(piece.start, piece.stop, tuple(sources), piece.names)
+        piece = replace(piece, sources=tuple(sources))
     with one_thread():
         return task(piece)
-
-
-__all__ = ["DaskEngine", "HeldBlock", "engine_for"]

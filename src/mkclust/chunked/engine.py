@@ -14,11 +14,12 @@ Results = Generator[Arrays, None, None]
 
 
 class Task(Protocol):
-    """A function of one piece of rows, and the combination of two results."""
+    """A function of one piece of rows, and the combination of two results: by default their sum."""
 
     def __call__(self, piece: Any, /) -> Arrays: ...
 
-    def combine(self, left: Arrays, right: Arrays) -> Arrays: ...
+    def combine(self, left: Arrays, right: Arrays) -> Arrays:
+        return {key: left[key] + right[key] for key in left}
 
 
 class Engine(Protocol):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.features import FeatureMap, Features
-from .rows import Piece, blocks
+from .engine import Task
+from .rows import Piece
 from .work import Arrays
 
 BLOCK = 16 << 20  # bytes of features at a time
@@ -49,20 +50,17 @@ class MomentsTask:
 
 
 @dataclass(frozen=True)
-class MeansTask:
+class MeansTask(Task):
     """Sums of every view's features before whitening, for centering."""
 
     maps: tuple[FeatureMap, ...]
 
     def __call__(self, piece: Piece) -> Arrays:
         sums: list[np.ndarray | float] = [0.0] * len(self.maps)
-        for views in blocks(piece.load(), block_height(self.maps)):
+        for views in piece.blocks(block_height(self.maps)):
             for p, (found, view) in enumerate(zip(self.maps, views, strict=True)):
-                sums[p] = sums[p] + found.raw(_floats(view)).sum(axis=0, dtype=np.float64)
+                sums[p] = sums[p] + found.raw(view).sum(axis=0, dtype=np.float64)
         return {"sum": np.concatenate(sums)}
-
-    def combine(self, left: Arrays, right: Arrays) -> Arrays:
-        return {"sum": left["sum"] + right["sum"]}
 
 
 @dataclass(frozen=True)
@@ -74,8 +72,8 @@ class GramTask:
     def __call__(self, piece: Piece) -> Arrays:
         size = int(self.features.starts[-1])
         gram, peak = np.zeros((size, size)), np.zeros(len(self.features.maps))
-        for views in blocks(piece.load(), block_height(self.features.maps)):
-            Z, peaks = self.features([_floats(view) for view in views])
+        for views in piece.blocks(block_height(self.features.maps)):
+            Z, peaks = self.features(views)
             gram += Z.T @ Z
             np.maximum(peak, peaks, out=peak)
         return {"gram": gram, "peak": peak}
@@ -101,7 +99,3 @@ def _moments(X: np.ndarray) -> Arrays:
         "high": X.max(axis=0),
         "longest": np.einsum("ij,ij->i", X, X).max(keepdims=True),
     }
-
-
-def _floats(view: np.ndarray) -> np.ndarray:
-    return np.asarray(view, dtype=np.float64)

@@ -15,7 +15,7 @@ from ..exceptions import DegenerateWarning, warn
 from ..linalg.kmeans import kmeans_clusters, unit_rows
 from ..linalg.threads import one_thread
 from ..progress import step
-from .engine import Engine
+from .engine import Engine, Task
 from .passes import each, total
 from .work import Arrays, Work
 
@@ -40,7 +40,7 @@ class Clustering:
 
 
 @dataclass(frozen=True)
-class LloydTask:
+class LloydTask(Task):
     """Sums and counts of the unit rows nearest to each center."""
 
     centers: np.ndarray
@@ -57,13 +57,10 @@ class LloydTask:
             inertia += squared.sum(dtype=np.float64)
         return {"sums": sums, "counts": counts, "inertia": np.array(inertia)}
 
-    def combine(self, left: Arrays, right: Arrays) -> Arrays:
-        return {key: left[key] + right[key] for key in left}
-
 
 @dataclass(frozen=True)
-class AssignTask:
-    """The nearest center of every row of a block."""
+class AssignTask(Task):
+    """The nearest center of every row of a block; labels are taken block by block."""
 
     centers: np.ndarray
 
@@ -73,9 +70,6 @@ class AssignTask:
             "labels": np.concatenate([labels for labels, _ in found]).astype(np.int32),
             "inertia": np.array(sum(squared.sum(dtype=np.float64) for _, squared in found)),
         }
-
-    def combine(self, left: Arrays, right: Arrays) -> Arrays:
-        raise NotImplementedError("labels are taken block by block")
 
 
 @dataclass(frozen=True)

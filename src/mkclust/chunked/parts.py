@@ -13,7 +13,7 @@ import numpy as np
 from ..exceptions import FileFormatError
 from ..io._guards.limits import DEFAULT_LIMITS, check_regular, naming, parsing
 from ..io._guards.parquet_pages import check_pages
-from ..io.npy import read_header
+from ..io.npz import read_header
 
 KINDS = (".npy", ".parquet")
 
@@ -29,10 +29,13 @@ class Part(Protocol):
 
     def read(self, start: int, stop: int) -> np.ndarray: ...
 
-    def stamp(self) -> str: ...
+    def stamp(self) -> str:
+        """Return a text that usually changes when the file does."""
+        status = self.path.stat()
+        return f"{self.path.name} {status.st_size} {status.st_mtime_ns}"
 
 
-class NpyPart:
+class NpyPart(Part):
     """A .npy file; it is read and not mapped, as mapped pages count as memory in use."""
 
     def __init__(self, path: Path, shape: tuple[int, int], dtype: Any, offset: int, order: str):
@@ -62,11 +65,8 @@ class NpyPart:
             mapped = np.memmap(self.path, self.dtype, "r", self.offset, whole, "F")
             return np.array(mapped[start:stop])
 
-    def stamp(self) -> str:
-        return _stamp(self.path)
 
-
-class ParquetPart:
+class ParquetPart(Part):
     """A .parquet file of numeric columns; the last row group is cached for the next block."""
 
     def __init__(self, path: Path, starts: np.ndarray, columns: Sequence[str], dtype: Any):
@@ -109,9 +109,6 @@ class ParquetPart:
                 rows[:, place] = column.to_numpy()  # a missing value becomes NaN
         self._last = number, rows
         return rows
-
-    def stamp(self) -> str:
-        return _stamp(self.path)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_last": None}
@@ -215,8 +212,3 @@ def _check_numbers(folder: Path, order: Sequence[tuple[str, int, str]]) -> None:
         missing = sorted({*range(first, numbers[-1] + 1)} - {*numbers})
         listed = ", ".join(map(str, missing[:5])) + (" ..." if len(missing) > 5 else "")
         raise FileFormatError(f"{folder} lacks part {listed} of {first} to {numbers[-1]}")
-
-
-def _stamp(path: Path) -> str:
-    status = path.stat()
-    return f"{path.name} {status.st_size} {status.st_mtime_ns}"

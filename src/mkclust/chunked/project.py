@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .engine import Engine
 from .gram import block_height
-from .passes import Meter
-from .rows import Piece, blocks
+from .rows import Piece
 from .work import part_is_sound, save_part
 
 
@@ -46,36 +43,15 @@ class ProjectTask:
     key: str = ""
 
     def __call__(self, piece: Piece) -> Block:
-        path = self.path(piece)
-        if path is not None and part_is_sound(path, self.key):
-            return Block(piece.start, piece.stop, path=path)
-        rows = self.embedded(piece)
-        if path is None:
-            return Block(piece.start, piece.stop, rows)
-        save_part(path, rows, self.key)
+        if self.folder is None:
+            return Block(piece.start, piece.stop, self.embedded(piece))
+        path = self.folder / f"part-{piece.start // self.height:05}.npy"
+        if not part_is_sound(path, self.key):
+            save_part(path, self.embedded(piece), self.key)
         return Block(piece.start, piece.stop, path=path)
 
     def embedded(self, piece: Piece) -> np.ndarray:
         """Return the rows of the embedding of a piece."""
         W = self.W.astype(self.features.dtype)
-        parts = [
-            self.features([np.asarray(view, dtype=np.float64) for view in views])[0] @ W
-            for views in blocks(piece.load(), block_height(self.features.maps))
-        ]
-        return np.concatenate(parts)
-
-    def path(self, piece: Piece) -> Path | None:
-        if self.folder is None:
-            return None
-        return self.folder / f"part-{piece.start // self.height:05}.npy"
-
-
-def project(task: ProjectTask, pieces: Sequence[Piece], engine: Engine) -> list[Any]:
-    """Compute the blocks of the embedding, in order: O(n r k), and O(n r^2) for the features."""
-    task = replace(task, height=pieces[0].stop - pieces[0].start)
-    meter = Meter("embedding", pieces[-1].stop)
-    held = []
-    for piece, block in zip(pieces, engine.hold(task, pieces), strict=True):
-        held.append(block)
-        meter.done(piece.stop - piece.start)
-    return held
+        height = block_height(self.features.maps)
+        return np.concatenate([self.features(views)[0] @ W for views in piece.blocks(height)])

@@ -22,8 +22,8 @@ from ..kernels.features import precision
 from .engine import Engine, LocalEngine
 from .kmeans import Clustering, kmeans
 from .parts import npy_part
-from .passes import total
-from .project import ProjectTask, project
+from .passes import Meter, total
+from .project import ProjectTask
 from .rows import Piece, Rows
 from .sources import PartsSource
 from .work import Work
@@ -77,22 +77,30 @@ class RowRun:
         return f"view {piece.names[p]!r}, in the {piece.stop - piece.start} rows from {place} on"
 
     def project(self, task: ProjectTask) -> ChunkedEmbedding:
-        """Compute rows of the embedding: in memory, in parts, or on the workers."""
+        """Compute rows of the embedding: in memory, in parts, or on the workers.
+
+        O(n r k), and O(n r^2) for the features.
+        """
         W = np.ascontiguousarray(task.W)
-        self._digest, self._width = hashlib.sha256(W.tobytes()).hexdigest()[:12], W.shape[1]
-        self._keeper = None
-        folder = None if self._work is None else self._work.folder / f"embedding-{self._digest}"
-        size = len(self.rows) * self._width * np.dtype(self._dtype).itemsize
-        if folder is None and size > KEPT_EMBEDDING and isinstance(self.engine, LocalEngine):
-            self._keeper = tempfile.TemporaryDirectory(prefix="mkclust-")
-            passing(self._keeper.name)
-            folder = Path(self._keeper.name) / "embedding"
+        digest, keeper = hashlib.sha256(W.tobytes()).hexdigest()[:12], None
+        folder = None if self._work is None else self._work.folder / f"embedding-{digest}"
+        large = len(self.rows) * W.shape[1] * np.dtype(self._dtype).itemsize > KEPT_EMBEDDING
+        if folder is None and large and isinstance(self.engine, LocalEngine):
+            keeper = tempfile.TemporaryDirectory(prefix="mkclust-")
+            passing(keeper.name)
+            folder = Path(keeper.name) / "embedding"
         key = "" if self._work is None else self._work.key
+        height = self._pieces[0].stop - self._pieces[0].start
+        task = replace(task, W=W, folder=folder, key=key, height=height)
+        meter, blocks = Meter("embedding", len(self.rows)), []
         with self._timed("embedding"):
-            task = replace(task, W=W, folder=folder, key=key)
-            self._blocks = project(task, self._pieces, self.engine)
+            for piece, block in zip(
+                self._pieces, self.engine.hold(task, self._pieces), strict=True
+            ):
+                blocks.append(block)
+                meter.done(piece.stop - piece.start)
         self._check_unchanged()
-        return ChunkedEmbedding(self, W)
+        return ChunkedEmbedding(self, W, blocks, f"kmeans-{digest}", large, keeper)
 
     def _check_unchanged(self) -> None:
         stamps = self.rows.stamps()
@@ -102,22 +110,6 @@ class RowRun:
                     f"the files of view {name!r} changed while they were read; fit again, into an "
                     "empty work folder, once they no longer change"
                 )
-
-    def cluster(self, k: int, n_init: int) -> Clustering:
-        """Cluster the blocks of the embedding by k-means."""
-        name = f"kmeans-{self._digest}-{k}-{n_init}"
-        with self._timed("k-means"):
-            return kmeans(self._blocks, k, n_init, self.seed, self.engine, self._work, name)
-
-    def embedding(self) -> np.ndarray | PartsSource | None:
-        """Return the embedding: an array, or a source of parts; None where it stayed on workers."""
-        if any(getattr(block, "path", None) is not None for block in self._blocks):
-            parts = [npy_part(block.path) for block in self._blocks]
-            return PartsSource(parts, self._keeper)
-        size = len(self.rows) * self._width * np.dtype(self._dtype).itemsize
-        if size > KEPT_EMBEDDING:
-            return None
-        return np.concatenate([block.load() for block in self._blocks])
 
     def _total(self, name: str, task: Any) -> Any:
         return total(name, task, self._pieces, self.engine, self._work)
@@ -135,11 +127,19 @@ class ChunkedEmbedding:
 
     run: RowRun
     weights: np.ndarray
+    blocks: list[Any]
+    name: str
+    large: bool
+    keeper: Any
 
     def cluster(self, k: int, n_init: int) -> Clustering:
         """Cluster the rows by k-means, block by block."""
-        return self.run.cluster(k, n_init)
+        run, name = self.run, f"{self.name}-{k}-{n_init}"
+        with run._timed("k-means"):
+            return kmeans(self.blocks, k, n_init, run.seed, run.engine, run._work, name)
 
     def array(self) -> np.ndarray | PartsSource | None:
         """Return the embedding: an array, or a source of parts; None where it stayed on workers."""
-        return self.run.embedding()
+        if any(getattr(block, "path", None) is not None for block in self.blocks):
+            return PartsSource([npy_part(block.path) for block in self.blocks], self.keeper)
+        return None if self.large else np.concatenate([block.load() for block in self.blocks])

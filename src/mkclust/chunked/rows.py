@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ..data.values import encodable
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..io.manifest import is_output_folder, is_result
+from ..io.manifest import is_result, read_manifest
 from .sources import ArraySource, PartsSource, Source, is_stored, source_of
 
 PIECE = 32 << 20  # bytes of rows per piece of work: smaller ones have more overhead
@@ -30,6 +30,12 @@ class Piece:
     stop: int
     sources: tuple[Source, ...]
     names: tuple[str, ...]
+
+    def blocks(self, height: int) -> Iterator[list[np.ndarray]]:
+        """Yield the rows in double precision, `height` at a time."""
+        views = self.load()
+        for start in range(0, self.stop - self.start, height):
+            yield [np.asarray(view[start : start + height], dtype=np.float64) for view in views]
 
     def load(self) -> list[np.ndarray]:
         views = (source.read(self.start, self.stop) for source in self.sources)
@@ -248,7 +254,7 @@ def views_in_parts(paths: Sequence[Path]) -> dict[str, Path] | None:
         inside = sorted(
             path
             for path in paths[0].iterdir()
-            if path.is_dir() and not is_result(path) and not is_output_folder(path)
+            if path.is_dir() and not is_result(path) and not read_manifest(path)
         )
         paths = inside if inside and all(_is_source(path, True) for path in inside) else []
     several = len(paths) > 1
@@ -264,19 +270,6 @@ def _is_source(path: Path, parquet: bool = False) -> bool:
         return True
     kinds = {file.suffix for file in path.iterdir()}
     return ".npy" in kinds or (parquet and ".parquet" in kinds)
-
-
-def blocks(views: Sequence[np.ndarray], height: int) -> Iterator[list[np.ndarray]]:
-    """Yield the rows of a piece, `height` at a time."""
-    for start in range(0, len(views[0]), height):
-        yield [view[start : start + height] for view in views]
-
-
-def without(piece: Piece, position: int) -> Piece:
-    """Return the piece without the source of one view, which the worker adds."""
-    sources = list(piece.sources)
-    sources[position] = ArraySource(np.empty((0, sources[position].width)), piece.start)
-    return replace(piece, sources=tuple(sources))
 
 
 def _by_name(views: Any) -> dict[str, Any]:

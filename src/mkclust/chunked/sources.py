@@ -25,15 +25,15 @@ class Source(Protocol):
         ...
 
     def portion(self, start: int, stop: int) -> Source:
-        """Return a source for these rows only, small to send to a worker."""
-        ...
+        """Return a source for these rows, small to send to a worker; it may have all rows."""
+        return self
 
     def place(self, row: int) -> str:
         """Describe where a row is stored."""
-        ...
+        return f"row {row}"
 
 
-class ArraySource:
+class ArraySource(Source):
     """Rows of an array or a sparse matrix in memory.
 
     >>> ArraySource(np.arange(6).reshape(3, 2)).portion(1, 3).read(2, 3)
@@ -47,7 +47,7 @@ class ArraySource:
         self.dense = not sp.issparse(array)
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        rows = self._array[start - self._start : stop - self._start]
+        rows = self.native(start, stop)
         return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
 
     def native(self, start: int, stop: int) -> Any:
@@ -66,13 +66,10 @@ class ArraySource:
         return 12 * int(self._array.nnz) // max(1, self.n_rows) + 8
 
     def portion(self, start: int, stop: int) -> Source:
-        return ArraySource(self._array[start - self._start : stop - self._start], start)
-
-    def place(self, row: int) -> str:
-        return f"row {row}"
+        return ArraySource(self.native(start, stop), start)
 
 
-class PartsSource:
+class PartsSource(Source):
     """Rows of one or more consecutive files: .npy or .parquet parts.
 
     `keeper` is referenced as long as the source exists, for example the owner of a temporary
@@ -101,9 +98,6 @@ class PartsSource:
             pieces.append(part.read(int(inside.start), int(inside.stop)))
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
-    def portion(self, start: int, stop: int) -> Source:
-        return self
-
     def place(self, row: int) -> str:
         position = int(np.searchsorted(self._starts, row, side="right")) - 1
         path = self.parts[position].path
@@ -124,7 +118,7 @@ class PartsSource:
         return self.__dict__ | {"_keeper": None}
 
 
-class ColumnsSource:
+class ColumnsSource(Source):
     """Some columns of another source, in another order.
 
     >>> ColumnsSource(ArraySource(np.arange(6).reshape(3, 2)), np.array([1, 0])).read(2, 3)
@@ -146,7 +140,7 @@ class ColumnsSource:
         return self._source.place(row)
 
 
-class ZarrSource:
+class ZarrSource(Source):
     """Rows of a zarr array; chunks that were never written hold its fill value."""
 
     def __init__(self, array: Any) -> None:
@@ -159,14 +153,11 @@ class ZarrSource:
         except (OSError, RuntimeError, ValueError) as error:
             raise FileFormatError(f"zarr array {self._array}: {error}") from None
 
-    def portion(self, start: int, stop: int) -> Source:
-        return self
-
     def place(self, row: int) -> str:
         return f"row {row} of {self._array.store_path}"
 
 
-class DaskSource:
+class DaskSource(Source):
     """Rows of a dask array, computed by range."""
 
     def __init__(self, array: Any) -> None:
@@ -177,12 +168,6 @@ class DaskSource:
 
     def read(self, start: int, stop: int) -> np.ndarray:
         return np.asarray(self.array[start:stop].compute())
-
-    def portion(self, start: int, stop: int) -> Source:
-        return self
-
-    def place(self, row: int) -> str:
-        return f"row {row}"
 
 
 def is_stored(value: Any) -> bool:

@@ -19,8 +19,8 @@ from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io import Limits, Variable, inspect, read
 from ..io._guards.limits import check_regular, naming, parsing
-from ..io.assemble import as_labels
 from ..io.manifest import refuse_result
+from ..io.variables import as_labels
 from .wording import option
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import InputError
-from .alignment import placed
+from .alignment import placed, rows_of
 from .frames import column_names
 from .views import MultiView
 
@@ -85,12 +85,11 @@ def joined(
     """
     matrices, held = [], []
     for name, (matrix, names) in views.items():
-        where = {sample: row for row, sample in enumerate(names)}
-        if len(where) < len(names) or not where.keys() <= set(samples):
+        rows = rows_of(samples, names)
+        if np.count_nonzero(rows >= 0) < len(names):
             raise InputError(
                 f"view {name!r}: its sample names are not unique, or differ from the others"
             )
-        rows = np.array([where.get(sample, -1) for sample in samples])
         in_order = np.array_equal(rows, np.arange(len(names)))
         matrices.append(matrix if in_order else placed(matrix, rows, kernels=False))
         held.append(rows >= 0)

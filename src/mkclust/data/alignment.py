@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 from .frames import is_frame
 
-SHOWN = 5  # sample names listed in an error or a note
+SHOWN = 5  # names of samples or columns listed in an error or a note
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,16 @@ def placed(matrix: Any, rows: np.ndarray | None, kernels: bool) -> Any:
     return full
 
 
+def rows_of(samples: Iterable[Any], names: Iterable[Any]) -> np.ndarray:
+    """Return the row of every sample (n,) among rows with these names, -1 where it has none.
+
+    >>> rows_of(["b", "c"], ["a", "b"])
+    array([ 1, -1])
+    """
+    place = {name: row for row, name in enumerate(names)}
+    return np.array([place.get(sample, -1) for sample in samples], dtype=np.intp)
+
+
 def presence(
     absent: Sequence[np.ndarray | None], rows: Sequence[np.ndarray | None], n: int
 ) -> np.ndarray | None:
@@ -133,10 +143,19 @@ def lacking_words(name: str, samples: Sequence[Any]) -> str:
     return f"View {name!r} lacks {_some(samples)}." if len(samples) else ""
 
 
-def _some(samples: Any) -> str:
-    shown = ", ".join(map(repr, np.asarray(samples[:SHOWN]).tolist()))
-    more = f" and {len(samples) - SHOWN} more" if len(samples) > SHOWN else ""
-    return f"{len(samples)} sample{'s' * (len(samples) > 1)}: {shown}{more}"
+def some_of(names: Any, more: str = " and {} more") -> str:
+    """Return the first names, and how many others there are.
+
+    >>> some_of(list("abcdefg"))
+    "'a', 'b', 'c', 'd', 'e' and 2 more"
+    """
+    first = names[:SHOWN]
+    shown = ", ".join(map(repr, first.tolist() if hasattr(first, "tolist") else first))
+    return shown + (more.format(len(names) - SHOWN) if len(names) > SHOWN else "")
+
+
+def _some(samples: Sequence[Any]) -> str:
+    return f"{len(samples)} sample{'s' * (len(samples) > 1)}: {some_of(samples)}"
 
 
 def _check_unique(indices: Sequence[tuple[str, Any]]) -> None:

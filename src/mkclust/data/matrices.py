@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import InputError
-from .alignment import SHOWN
+from .alignment import some_of
 from .frames import is_frame, is_polars, text_columns
+from .values import refuse_empty
 
 
 def as_matrix(
@@ -23,7 +24,11 @@ def as_matrix(
     """
     from sklearn.utils.validation import check_array  # imports pandas, which readers do not need
 
-    _check_numeric_columns(view, name)
+    if bad := text_columns(view):
+        raise InputError(
+            f"view {name!r} has {len(bad)} non-numeric columns ({some_of(bad, ' ...')}): encode or "
+            "drop them, or make a column of sample names the index"
+        )
     if columns is None and (is_frame(view) or is_polars(view)):
         columns = list(view.columns)
     samples = view.index if is_frame(view) else index
@@ -34,13 +39,7 @@ def as_matrix(
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         raise InputError(f"view {name!r}: {error}") from None
-    if matrix.shape[0] == 0:
-        raise InputError(f"view {name!r} is empty: found array with 0 sample(s)")
-    if matrix.shape[1] == 0:
-        raise InputError(
-            f"view {name!r} is empty: 0 feature(s) (shape={matrix.shape}) while a minimum of 1 "
-            "is required."
-        )
+    refuse_empty(matrix, name)
     if sp.issparse(matrix):
         matrix = sp.csr_array(matrix)
     values = matrix.data if sp.issparse(matrix) else matrix
@@ -51,16 +50,6 @@ def as_matrix(
         absent = np.isnan(matrix).all(axis=1)
     _check_values(matrix, name, samples, columns, absent, kernel)
     return matrix, absent
-
-
-def _check_numeric_columns(view: Any, name: str) -> None:
-    bad = text_columns(view)
-    if bad:
-        shown = ", ".join(map(repr, bad[:SHOWN])) + (" ..." if len(bad) > SHOWN else "")
-        raise InputError(
-            f"view {name!r} has {len(bad)} non-numeric columns ({shown}): encode or drop them, or "
-            "make a column of sample names the index"
-        )
 
 
 def _check_values(

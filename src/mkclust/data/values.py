@@ -10,10 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import InputError
+from .alignment import some_of
 from .frames import is_frame, is_polars, text_columns
 
-SHOWN = 5  # columns that an error lists
 LARGEST = sys.float_info.max
+ADVICE = (
+    "which are not numbers: convert them, such as to days by (t - t.min()) / "
+    "np.timedelta64(1, 'D'), or drop them"
+)
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)  # pandas' NaT is none of them
 
 
@@ -29,7 +33,7 @@ def plain_values(view: Any, name: str) -> Any:
     if isinstance(view, np.ma.MaskedArray):
         view = _filled(view) if np.ma.is_masked(view) else np.ma.getdata(view)
     if is_frame(view) or is_polars(view):
-        _refuse_empty(view, name)
+        refuse_empty(view, name)
         _refuse_date_columns(view, name)
         return view
     if sp.issparse(view):
@@ -43,7 +47,7 @@ def plain_values(view: Any, name: str) -> Any:
             return view
     kind = getattr(getattr(array, "dtype", None), "kind", "")
     if kind in ("m", "M"):
-        raise InputError(f"view {name!r} holds datetimes ({array.dtype}), {_advice()}")
+        raise InputError(f"view {name!r} holds datetimes ({array.dtype}), {ADVICE}")
     if kind == "O":
         _check_objects(array, name)
     return view
@@ -51,8 +55,8 @@ def plain_values(view: Any, name: str) -> Any:
 
 def _check_objects(array: Any, name: str) -> None:
     for value in np.ravel(array):
-        if _is_date(value):
-            raise InputError(f"view {name!r} holds datetimes, {_advice()}")
+        if isinstance(value, DATES) or type(value).__name__ == "NaTType":
+            raise InputError(f"view {name!r} holds datetimes, {ADVICE}")
         if isinstance(value, int) and abs(value) > LARGEST:
             raise InputError(
                 f"view {name!r} has an integer beyond the range of floating-point numbers "
@@ -88,13 +92,14 @@ def _within(indices: np.ndarray, size: int) -> bool:
     return not len(indices) or bool(indices.min() >= 0 and indices.max() < size)
 
 
-def _refuse_empty(frame: Any, name: str) -> None:
-    rows, columns = frame.shape
+def refuse_empty(view: Any, name: str) -> None:
+    """Refuse a view without rows or without columns."""
+    rows, columns = view.shape
     if rows == 0:
         raise InputError(f"view {name!r} is empty: found array with 0 sample(s)")
     if columns == 0:
         raise InputError(
-            f"view {name!r} is empty: 0 feature(s) (shape={frame.shape}) while a minimum of 1 is "
+            f"view {name!r} is empty: 0 feature(s) (shape={view.shape}) while a minimum of 1 is "
             "required."
         )
 
@@ -118,10 +123,6 @@ def _filled(view: Any) -> np.ndarray:
     return np.asarray(view.filled(np.nan) if view.dtype.kind in "fO" else view.data)
 
 
-def _is_date(value: Any) -> bool:
-    return isinstance(value, DATES) or type(value).__name__ == "NaTType"
-
-
 def _refuse_date_columns(frame: Any, name: str) -> None:
     """Refuse a frame of which no other columns are to be converted than those with datetimes."""
     if is_polars(frame):
@@ -130,13 +131,6 @@ def _refuse_date_columns(frame: Any, name: str) -> None:
         kinds = frame.dtypes.items()
         dates = [column for column, kind in kinds if getattr(kind, "kind", "O") in "mM"]
     if dates and len(dates) == len(text_columns(frame)):
-        shown = ", ".join(map(repr, dates[:SHOWN])) + (" ..." if len(dates) > SHOWN else "")
         count = "a column" if len(dates) == 1 else f"{len(dates)} columns"
-        raise InputError(f"view {name!r} has {count} of datetimes ({shown}), {_advice()}")
-
-
-def _advice() -> str:
-    return (
-        "which are not numbers: convert them, such as to days by (t - t.min()) / "
-        "np.timedelta64(1, 'D'), or drop them"
-    )
+        shown = some_of(dates, " ...")
+        raise InputError(f"view {name!r} has {count} of datetimes ({shown}), {ADVICE}")

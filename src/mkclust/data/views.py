@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import InputError
-from .alignment import SHOWN, align, blanked, columns_as_rows, following, placed, presence
+from .alignment import align, blanked, columns_as_rows, following, placed, presence, some_of
 from .frames import column_names, is_frame, is_polars
 from .keys import keyed
 from .matrices import as_matrix
@@ -145,16 +145,11 @@ class MultiView:
         return self.n_samples
 
     def __repr__(self) -> str:
-        what = "kernels" if self.kernels else "samples"
         lacking = 0 if self.present is None else int((~self.present.all(axis=1)).sum())
+        count = f"{self.n_views} kernels of {len(self)}" if self.kernels else f"{len(self)} samples"
         some = f", {lacking} of them incomplete" if lacking else ""
-        parts = (
-            self.names
-            if self.kernels
-            else [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
-        )
-        count = f"{self.n_views} {what} of {len(self)}" if self.kernels else f"{len(self)} {what}"
-        return f"MultiView({count}{some}: {', '.join(parts)})"
+        parts = [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
+        return f"MultiView({count}{some}: {', '.join(self.names if self.kernels else parts)})"
 
     def __getitem__(self, key: Any) -> Any:
         """Return one view by name, or rows of all views by a slice, a mask or a list."""
@@ -184,19 +179,17 @@ class MultiView:
         return self.names.index(name)
 
     def _take(self, rows: np.ndarray) -> MultiView:
-        def taken(view: Any) -> Any:
-            return view[rows][:, rows] if self.kernels else view[rows]
-
-        return MultiView(
-            [taken(view) for view in self.views],
-            names=self.names,
-            kernels=self.kernels,
+        return self._changed(
+            [view[rows][:, rows] if self.kernels else view[rows] for view in self.views],
             labels=None if self.labels is None else self.labels[rows],
             index=None if self.index is None else self.index[rows],
-            notes=self.notes,
             present=None if self.present is None else self.present[rows],
-            feature_names=self.feature_names,
         )
+
+    def _changed(self, views: Sequence[Any], **attributes: Any) -> MultiView:
+        """Return other matrices with the attributes of these views, except as given."""
+        kept = ("names", "kernels", "labels", "index", "notes", "present", "feature_names")
+        return MultiView(views, **{name: getattr(self, name) for name in kept} | attributes)
 
     def own_rows(self, position: int) -> Any:
         """Return the rows that one view holds: (n_p, f_p), or (n_p, n_p) of a kernel."""
@@ -216,13 +209,9 @@ class MultiView:
         Raises InputError where a sample is in none of them.
         """
         at = [self._position(name) for name in names]
-        return MultiView(
+        return self._changed(
             [self.views[p] for p in at],
             names=names,
-            kernels=self.kernels,
-            labels=self.labels,
-            index=self.index,
-            notes=self.notes,
             present=None if self.present is None else self.present[:, at],
             feature_names=[self.feature_names[p] for p in at],
         )
@@ -319,7 +308,7 @@ def _checked_presence(views: MultiView, seen: np.ndarray | None, given: Any) -> 
     nowhere = np.flatnonzero(~present.any(axis=1))
     if len(nowhere):
         names = nowhere if views.index is None else views.index[nowhere]
-        shown = ", ".join(map(repr, names[:SHOWN].tolist())) + " ..." * (len(names) > SHOWN)
+        shown = some_of(names, " ...")
         raise InputError(f"{len(names)} samples are in no view at all ({shown}): drop them")
     return present
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ..agreement.cache import reused
 from ..agreement.redundancy import redundancy
 from ..agreement.subspaces import GraphSubspaces
-from ..data.gaps import require_no_gaps
+from ..data.missing import require_no_gaps
 from ..data.views import MultiView
 from ..graphs.affinity import affinity_graph, placed
 from ..graphs.metrics import Metric, view_metrics, with_gram

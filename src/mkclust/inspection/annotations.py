@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal
 
 from ..exceptions import InputError
+from ..metrics import contingency
 from .survival import Survival, survival, survival_columns
 
 LEVEL = 0.05  # of the corrected p value
@@ -205,9 +206,7 @@ def _compared(name: str, clusters: np.ndarray, column: Any) -> Comparison:
 
 
 def _categories(name: str, groups: np.ndarray, values: np.ndarray) -> Comparison:
-    rows, columns = (np.unique(each, return_inverse=True)[1] for each in (groups, values))
-    counts = np.zeros((rows.max() + 1, columns.max() + 1))
-    np.add.at(counts, (rows, columns), 1)
+    counts = contingency(groups, values)
     found = chi2_contingency(counts, correction=False)
     effect = np.sqrt(found.statistic / (counts.sum() * (min(counts.shape) - 1)))
     few = int(np.count_nonzero(found.expected_freq < EXPECTED))

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.stats import false_discovery_control
 
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.threads import in_parallel
+from .difference import matched
 from .fitting import fitted, views_of
 from .rank_tests import GroupTests, group_tests
 from .view_influence import ViewInfluence, view_influence
@@ -184,19 +184,7 @@ def _labels_without(
     influence = valid if isinstance(valid, ViewInfluence) else view_influence(model, data)
     if influence.names != data.names:
         raise InputError("the result of view_influence is of other views")
-    return [(left.rows, matched(left.labels, labels[left.rows])) for left in influence.without]
-
-
-def matched(found: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Renumber clusters (n,) to overlap most with `labels` (n,), one to one.
-
-    >>> matched(np.array([1, 1, 0, 0]), np.array([0, 0, 0, 1])).tolist()
-    [0, 0, 1, 1]
-    """
-    k = int(max(found.max(), labels.max())) + 1
-    table = np.zeros((k, k))
-    np.add.at(table, (found, labels), 1)
-    return np.asarray(linear_sum_assignment(table, maximize=True)[1][found])
+    return [(left.rows, matched(labels[left.rows], left.labels)) for left in influence.without]
 
 
 def _feature_names(model: Any, data: MultiView, p: int) -> np.ndarray:

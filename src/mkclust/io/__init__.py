@@ -1,9 +1,9 @@
 """Read views from files, store models, and write files completely or not at all.
 
-One module per format (`formats` lists them) describes a file and loads it: `mat` (`mat5`,
-`mat73`), `npz`, `h5mu`, `delimited` and `excel` (both by `text_table`), `parquet`. Common code then
-assigns roles from names and shapes alone: `choose` and `plan` for files with many variables,
-`columns` and `tables` for one table per view. `archive` stores models,
+One module per format (`formats` lists them) describes a file and loads it: `mat5`, `mat73`, `npz`,
+`h5mu`, `delimited` and `excel` (both by `text_table`), `parquet`. Common code then assigns roles
+from names and shapes alone: `choose` and `plan` for files with many variables, `columns` and
+`tables` for one table per view. `archive` stores models,
 `atomic` writes files, `manifest` lists the results of a run, and `_guards` protects the readers
 against hostile files. Names are imported on first use, so that the command line starts quickly.
 """
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._guards.limits import Limits
-    from .atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
     from .reading import inspect, read
     from .variables import Variable
 
@@ -22,20 +21,9 @@ _HOMES = {
     "Variable": "variables",
     "inspect": "reading",
     "read": "reading",
-    "write_csv_atomic": "atomic",
-    "write_npz_atomic": "atomic",
-    "write_text_atomic": "atomic",
 }
 
-__all__ = [
-    "Limits",
-    "Variable",
-    "inspect",
-    "read",
-    "write_csv_atomic",
-    "write_npz_atomic",
-    "write_text_atomic",
-]
+__all__ = ["Limits", "Variable", "inspect", "read"]
 
 
 def __getattr__(name: str) -> Any:

@@ -51,14 +51,9 @@ def choose_labels(variables: Sequence[Variable], wanted: Name) -> Variable | Non
     if wanted is False:
         return None
     if isinstance(wanted, str):
-        return _vector(variables, wanted, "labels")
+        return vector(variables, wanted, "labels")
     vectors = [v for v in variables if is_label_name(v.name) and (v.entries or 0) > 1]
     return min(vectors, key=lambda v: rank(v.name, LABEL_NAMES), default=None)
-
-
-def choose_index(variables: Sequence[Variable], wanted: Name) -> Variable | None:
-    """Return the variable with the sample names, if one was named."""
-    return _vector(variables, wanted, "index") if isinstance(wanted, str) else None
 
 
 def choose_views(
@@ -87,7 +82,8 @@ def choose_views(
     return chosen
 
 
-def _vector(variables: Sequence[Variable], name: str, what: str) -> Variable:
+def vector(variables: Sequence[Variable], name: str, what: str) -> Variable:
+    """Return the variable of this name; refuse one without a value per sample."""
     variable = named(variables, name, what)
     if variable.entries is None:
         raise InputError(f"{what}={name!r} needs one value per sample, but it is {variable}")
@@ -97,15 +93,15 @@ def _vector(variables: Sequence[Variable], name: str, what: str) -> Variable:
 def _usable(variable: Variable) -> Variable:
     if variable.is_matrix or variable.holds_matrices or variable.kind == "stack":
         return variable
-    odd = [f"item {p + 1} is {_kind(v)}" for p, v in enumerate(variable.items) if not v.is_matrix]
+    odd = [
+        f"item {p + 1} is {'empty' if item.kind in ('matrix', 'sparse') else f'a {item.kind}'}"
+        for p, item in enumerate(variable.items)
+        if not item.is_matrix
+    ]
     raise InputError(
         f"views={variable.name!r} cannot be read as numbers: it is {variable}"
         + (f" and its {'; its '.join(odd[:3])}" if odd else "")
     )
-
-
-def _kind(variable: Variable) -> str:
-    return f"a {variable.kind}" if variable.kind not in ("matrix", "sparse") else "empty"
 
 
 def _square(variable: Variable) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..data.alignment import SHOWN, some_of
 from ..data.keys import is_index_name, may_name_samples, plain
 from ..exceptions import FileFormatError, InputError
 from .choose import Name, Request
 from .variables import is_label_name
-
-SHOWN = 5  # columns that an error lists
 
 
 class NotAKeyError(FileFormatError):
@@ -71,7 +70,7 @@ def special_columns(
     labels = _label_column(columns, request, dropped)
     if isinstance(request.index, str):
         if request.index not in columns:
-            shown = ", ".join(map(repr, columns[:SHOWN]))
+            shown = some_of(columns, "")
             raise InputError(f"no column {request.index!r} for index=...; it has {shown} ...")
         return Special(_position(columns, request.index), labels, dropped=dropped)
     if request.index is False:
@@ -143,15 +142,9 @@ def check_unique(index: Sequence[str], column: str) -> None:
 
 def not_numeric(columns: Sequence[str], found: str) -> FileFormatError:
     """Return the error for columns of text, with the ways out; `found` says what they hold."""
-    shown = list(columns[:SHOWN])
-    what = f"column {shown[0]!r} is" if len(columns) == 1 else f"columns {_listed(columns)} are"
-    drop = f"{shown[0]!r}" if len(columns) == 1 else f"{shown}"
+    what = f"columns {some_of(columns)} are" if len(columns) > 1 else f"column {columns[0]!r} is"
+    drop = list(columns[:SHOWN]) if len(columns) > 1 else repr(columns[0])
     return FileFormatError(
         f"{what} not numeric{found}; leave out with drop_columns={drop}, encode as numbers, or "
         "name with labels=... or index=... a column that holds those"
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(map(repr, names[:SHOWN])) + more

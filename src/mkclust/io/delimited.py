@@ -7,48 +7,18 @@ import gzip
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, TextIO
 
 from ..exceptions import FileFormatError
-from ._guards.limits import Limits, parsing
+from ._guards.limits import Limits
 from .choose import Request
-from .formats import view_name
-from .tables import Classes, Table, with_key
-from .text_table import MISSING, Cells, _number, classes_of, table_of, text_table
-from .variables import Variable
+from .text_table import Cells, TextReader, is_text
 
 DELIMITERS = "\t;,"  # in this order: commas also occur as decimal points and inside names
 LINE, CELL = 1 << 20, 64  # longest line, and longest average cell, in characters
 HEAD = 1 << 16  # characters by which the delimiter is found
 ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
-
-
-def describe(path: Path, request: Request, limits: Limits, classes: bool) -> Variable:
-    """Return the shape of the table by counting its lines."""
-    with parsing("table", ADVICE), _cells(path, request, limits, classes) as rows:
-        text = text_table(rows, limits, replace(request, decimal="."), classes)
-        shape = sum(1 for _ in text.rows), len(text.columns)
-    return Variable(view_name(path), "table", shape, "text", path.stat().st_size)
-
-
-def read_table(path: Path, request: Request, limits: Limits) -> Table:
-    """Read a view: numbers, with sample names and classes as separate columns."""
-
-    def read(tried: int) -> Table:
-        with parsing("table", ADVICE), _cells(path, request, limits, False) as rows:
-            text = text_table(rows, limits, request)
-            return table_of(path, text, request, limits, tried)
-
-    return with_key(read)
-
-
-def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
-    """Read a file of labels: one column, or two with the sample names."""
-    with parsing("table", ADVICE), _cells(path, request, limits, True) as rows:
-        text = text_table(rows, limits, request, classes=True)
-        return classes_of(path, text, request, limits)
 
 
 @contextmanager
@@ -61,6 +31,9 @@ def _cells(path: Path, request: Request, limits: Limits, classes: bool) -> Itera
         delimiter = _delimiter(lines, request.decimal, classes)
     with _open(path, limits) as file:
         yield _rows(file, delimiter, limits)
+
+
+READER = TextReader("table", ADVICE, "text", _cells)
 
 
 @contextmanager
@@ -136,12 +109,7 @@ def _delimiter(lines: Sequence[str], decimal: str | None = None, classes: bool =
     if max(widths[best]) > 1 or classes or max(widths[" "]) < 2:
         return best
     body = split[" "][1:]
-    numeric = all(
-        _number(cell, decimal or ".") == _number(cell, decimal or ".")
-        or cell.strip().lower() in MISSING
-        for row in body
-        for cell in row[1:]
-    )
+    numeric = not any(is_text(cell, decimal or ".") for row in body for cell in row[1:])
     return " " if body and numeric and len({*widths[" "][1:]}) == 1 else best
 
 

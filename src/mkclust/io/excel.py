@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,8 @@ from ..exceptions import FileFormatError, InputError
 from ._guards.limits import Limits, parsing
 from ._guards.workbook import check_workbook
 from .choose import Request
-from .formats import file_of, view_name
-from .tables import Classes, Table, with_key
-from .text_table import Cells, classes_of, table_of, text_table
-from .variables import Variable
+from .formats import file_of
+from .text_table import Cells, TextReader
 
 ADVICE = "save it again as .xlsx, or as .csv"
 ROWS = 1_048_576  # of a sheet, at most
@@ -41,38 +38,16 @@ def sheets(path: Path, limits: Limits) -> tuple[list[Path], list[str]]:
     return found, notes
 
 
-def describe(path: Path, request: Request, limits: Limits, classes: bool) -> Variable:
-    """Return the shape of a sheet by counting its rows."""
-    with parsing("workbook", ADVICE), _cells(path, limits) as rows:
-        text = text_table(rows, limits, replace(request, decimal="."), classes)
-        shape = sum(1 for _ in text.rows), len(text.columns)
-    return Variable(view_name(path), "table", shape, "cells", file_of(path).stat().st_size)
-
-
-def read_table(path: Path, request: Request, limits: Limits) -> Table:
-    """Read a view: numbers, with sample names and classes as separate columns."""
-
-    def read(tried: int) -> Table:
-        with parsing("workbook", ADVICE), _cells(path, limits) as rows:
-            text = text_table(rows, limits, request)
-            return table_of(path, text, request, limits, tried)
-
-    return with_key(read)
-
-
-def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
-    """Read a sheet of labels: one column, or two with the sample names."""
-    with parsing("workbook", ADVICE), _cells(path, limits) as rows:
-        text = text_table(rows, limits, request, classes=True)
-        return classes_of(path, text, request, limits)
-
-
 @contextmanager
-def _cells(path: Path, limits: Limits) -> Iterator[Cells]:
+def _cells(path: Path, request: Request, limits: Limits, classes: bool) -> Iterator[Cells]:
+    """Open a workbook and yield the rows of a sheet."""
     with _opened(file_of(path), limits) as book:
         if path.name not in book.sheetnames:
             raise FileFormatError(f"no sheet {path.name!r}; it has {', '.join(book.sheetnames)}")
         yield _rows(book[path.name], limits)
+
+
+READER = TextReader("workbook", ADVICE, "cells", _cells)
 
 
 @contextmanager

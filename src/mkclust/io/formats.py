@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 # The module that reads each kind of file. It is imported on first use.
-ARCHIVES = {".mat": "mat", ".npz": "npz"}  # many variables in one file
+ARCHIVES = {".mat": "mat5", ".npz": "npz"}  # many variables in one file; .mat v7.3 by "mat73"
+STACK_AXIS = {".mat": 2, ".npz": 0}  # along which MATLAB and NumPy stack matrices
 OMICS = {".h5mu": "h5mu", ".h5ad": "h5mu"}  # matrices with sample names
 TEXTS = dict.fromkeys((".csv", ".tsv", ".csv.gz", ".tsv.gz"), "delimited")
 WORKBOOKS = {".xlsx": "excel"}  # one table per sheet

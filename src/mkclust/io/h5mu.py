@@ -19,14 +19,13 @@ from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ._guards.hdf5 import attribute, group, member, opened, sound
 from ._guards.limits import ITEM_BYTES, Limits, check_texts, native, parsing, sound_sparse
-from .assemble import as_labels
 from .choose import Request
-from .variables import Variable
+from .variables import Variable, as_labels
 
 ADVICE = "write it again with .write() of MuData or AnnData"
 NAMES_AT_ONCE = 256 << 20  # bytes; one name may be as long as the file, so blocks shrink with it
 SLOTS = ("layers", "obsm")  # groups of matrices with a row per sample, beside X
-SPARSE = {"csr_matrix": sp.csr_array, "csc_matrix": sp.csc_array}
+SPARSE = ("csr_matrix", "csc_matrix")
 
 
 def variables(path: Path, limits: Limits) -> list[Variable]:
@@ -109,13 +108,9 @@ def _described(thing: Any, place: str, limits: Limits) -> Variable:
     if len(shape) != 2 or min(shape) < 0:
         raise FileFormatError(f"the sparse matrix {place} has shape {shape}: {ADVICE}")
     limits.allow("columns", shape[1], place)
-    stored = sum(_bytes(member(thing, name), limits) for name in ("data", "indices", "indptr"))
-    return Variable(place, "sparse", shape, "float64", 2 * stored + 8 * sum(shape), role)
-
-
-def _bytes(dataset: Any, limits: Limits) -> int:
-    checked = sound(dataset, limits)
-    return int(checked.size * checked.dtype.itemsize)
+    parts = [sound(member(thing, name), limits) for name in ("data", "indices", "indptr")]
+    stored = sum(part.size * part.dtype.itemsize for part in parts)
+    return Variable(place, "sparse", shape, "float64", 2 * int(stored) + 8 * sum(shape), role)
 
 
 def _value(thing: Any, variable: Variable, limits: Limits) -> Any:

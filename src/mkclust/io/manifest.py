@@ -167,11 +167,6 @@ def is_result(path: Path) -> bool:
     return path.parent.name in PARTS and is_result(path.parent)
 
 
-def is_output_folder(path: Path) -> bool:
-    """Return whether a folder has a manifest of results."""
-    return read_manifest(path) is not None
-
-
 def refuse_result(path: Path) -> None:
     """Raise FileFormatError for a result of mkclust, which is not input."""
     if is_result(path):

@@ -14,13 +14,12 @@ import scipy.sparse as sp
 from ..exceptions import FileFormatError
 from ._guards.hdf5 import attribute, member, opened, sound
 from ._guards.limits import ITEM_BYTES, Limits, native, parsing, sound_sparse
-from .variables import Variable
+from .variables import Variable, kind_of_array
 
 ADVICE = "save it again from MATLAB with -v7.3"
 NUMERIC = {"double", "single", "logical"} | {
     f"{u}int{b}" for u in ("", "u") for b in (8, 16, 32, 64)
 }
-KINDS = {0: "matrix", 1: "matrix", 2: "matrix", 3: "stack"}
 OBJECT_BYTES = 16  # smallest size of an object in a file
 LAST_CHARACTER = 0x10FFFF
 
@@ -46,11 +45,9 @@ def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Varia
     """Describe a member; cells are opened only if `file` is given, so not inside other cells."""
     if isinstance(thing, h5py.Group):
         rows = attribute(thing, "MATLAB_sparse")
-        return (
-            Variable(name, "struct", ())
-            if rows is None
-            else _sparse(thing, name, int(rows), limits)
-        )
+        if rows is None:
+            return Variable(name, "struct", ())
+        return _sparse(thing, name, int(rows), limits)
     if not isinstance(thing, h5py.Dataset) or thing.shape is None:
         return Variable(name, "object", ())
     shape, kind, dtype = thing.shape[::-1], attribute(thing, "MATLAB_class"), thing.dtype
@@ -58,7 +55,8 @@ def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Varia
         kind = {"char": "text", "cell": "cell"}.get(str(kind), "matrix")
         return Variable(name, kind, (0, 0), "str" if kind == "text" else "float64")
     if kind == "cell":
-        items = () if file is None else _items(thing, name, file, limits)
+        inside = [] if file is None else _referred(thing, name, file, limits)
+        items = tuple(_described(item, "", limits) for item in inside)
         return Variable(name, "cell", shape, "", sum(item.bytes for item in items), items=items)
     size = prod(shape) * dtype.itemsize
     if kind == "char" and dtype.kind in "iu":
@@ -66,7 +64,7 @@ def _described(thing: Any, name: str, limits: Limits, file: Any = None) -> Varia
     if dtype.names or dtype.kind == "c":
         return Variable(name, "complex", shape, "complex", size)
     if (kind is None or kind in NUMERIC) and dtype.kind in "biuf":
-        return Variable(name, KINDS.get(len(shape), "tensor"), shape, dtype.name, size)
+        return Variable(name, kind_of_array(shape), shape, dtype.name, size)
     return Variable(name, "object", shape)
 
 
@@ -77,10 +75,6 @@ def _sparse(group: Any, name: str, rows: int, limits: Limits) -> Variable:
     # a matrix without nonzero values has no dataset "data"
     count = sound(member(group, "data"), limits).size if "data" in group else 0
     return Variable(name, "sparse", (rows, columns), "float64", 16 * (count + rows + columns + 2))
-
-
-def _items(dataset: Any, name: str, file: Any, limits: Limits) -> tuple[Variable, ...]:
-    return tuple(_described(item, "", limits) for item in _referred(dataset, name, file, limits))
 
 
 def _referred(dataset: Any, name: str, file: Any, limits: Limits) -> list[Any]:

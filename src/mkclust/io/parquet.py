@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,11 @@ import numpy as np
 from ..exceptions import FileFormatError, InputError
 from ._guards.limits import Limits, check_texts, parsing
 from ._guards.parquet_pages import check_pages
-from .assemble import as_labels
 from .choose import Name, Request
-from .columns import check_unique, class_columns, not_numeric, special_columns
+from .columns import class_columns, not_numeric, special_columns
 from .formats import view_name
-from .tables import Classes, Table, view_table, with_key
-from .variables import Variable
+from .tables import Classes, Table, class_table, view_table
+from .variables import Variable, as_labels
 
 ADVICE = "write it again, with one column per feature"
 
@@ -29,18 +27,18 @@ def describe(path: Path, request: Request, limits: Limits, classes: bool) -> Var
     return Variable(view_name(path), "table", shape, "columns", path.stat().st_size)
 
 
-def read_table(path: Path, request: Request, limits: Limits) -> Table:
+def read_table(path: Path, request: Request, limits: Limits, tried: int) -> Table:
     """Read a view: numbers, with sample names and classes as separate columns."""
-    return with_key(lambda tried: _table(path, request, limits, tried))
-
-
-def _table(path: Path, request: Request, limits: Limits, tried: int) -> Table:
     with _opened(path, limits) as file:
         columns = file.schema_arrow.names
         header, text, index = _hints(file, request.index)
         special = special_columns(columns, header, text, replace(request, index=index), tried)
         kept = [p for p in range(len(columns)) if p not in special.apart]
-        _check_numeric([(columns[p], file.schema_arrow.types[p]) for p in kept])
+        bad = [p for p in kept if not _is_numeric(file.schema_arrow.types[p])]
+        if bad:
+            kind = file.schema_arrow.types[bad[0]]
+            kind = getattr(kind, "value_type", kind)  # of the values of a dictionary
+            raise not_numeric([columns[p] for p in bad], f" but {kind}")
         if not kept or not file.metadata.num_rows:
             raise FileFormatError("it has no numbers")
         with parsing("Parquet file", ADVICE):
@@ -51,9 +49,9 @@ def _table(path: Path, request: Request, limits: Limits, tried: int) -> Table:
             names, labels = (None if p is None else _listed(table.column(p)) for p in special[:2])
     samples = None if names is None else [str(name) for name in names]
     check_texts(samples or (), limits)
-    if labels is None or request.labels is False:
-        return view_table(path, values, columns, special, samples, None)
-    found = as_labels(_typed(labels, limits))
+    found = None
+    if labels is not None and request.labels is not False:
+        found = as_labels(_typed(labels, limits))
     return view_table(path, values, columns, special, samples, found)
 
 
@@ -67,14 +65,13 @@ def read_classes(path: Path, request: Request, limits: Limits) -> Classes:
             index = None if names is None else [str(v) for v in _listed(table.column(names))]
             found = as_labels(_typed(_listed(table.column(labels)), limits))
     check_texts(index or (), limits)
-    if index is not None and names is not None:
-        check_unique(index, columns[names])
-    return Classes(path, found, None if index is None else tuple(index))
+    return class_table(path, found, columns, names, index)
 
 
 def _opened(path: Path, limits: Limits) -> Any:
     """Open the file once its footer is known to respect the limits."""
     try:
+        import pyarrow.types as kinds
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise InputError("reading .parquet needs pyarrow: pip install mkclust[parquet]") from None
@@ -86,19 +83,14 @@ def _opened(path: Path, limits: Limits) -> Any:
         limits.allow("columns", len(columns), "it")
         if not columns or len(set(columns)) < len(columns):
             raise FileFormatError(f"its columns must have names, all different: {columns[:20]}")
-        _check_plain(schema)
+        for name, kind in zip(columns, schema.types, strict=True):
+            if kinds.is_nested(kind):  # every row must hold one value
+                raise FileFormatError(
+                    f"column {name!r} is not numeric but {kind}; write it without"
+                )
         # texts as dictionaries, so that a repeated text is stored once
         texts = [n for n, kind in zip(columns, schema.types, strict=True) if _is_text(kind)]
         return ParquetFile(path, read_dictionary=texts) if texts else file
-
-
-def _check_plain(schema: Any) -> None:
-    """Refuse nested columns: every row must hold one value."""
-    import pyarrow.types as kinds
-
-    for name, kind in zip(schema.names, schema.types, strict=True):
-        if kinds.is_nested(kind):
-            raise FileFormatError(f"column {name!r} is not numeric but {kind}; write it without")
 
 
 def _is_text(kind: Any) -> bool:
@@ -135,13 +127,6 @@ def _hints(file: Any, index: Name) -> tuple[bool, bool, Name]:
     kind = schema.types[0]
     text = _is_text(kind) or kinds.is_dictionary(kind)
     return True, text, own[0] if index is None and len(own) == 1 else index
-
-
-def _check_numeric(columns: Sequence[tuple[str, Any]]) -> None:
-    bad = [(name, kind) for name, kind in columns if not _is_numeric(kind)]
-    if bad:
-        kind = getattr(bad[0][1], "value_type", bad[0][1])  # of the values of a dictionary
-        raise not_numeric([name for name, _ in bad], f" but {kind}")
 
 
 def _is_numeric(kind: Any) -> bool:

@@ -1,15 +1,22 @@
-"""Plan how the variables of a file become views, from headers alone, with notes on each step."""
+"""Plan how the variables of a file become views, from headers alone, with notes on each step.
+
+Once they are loaded, the plan builds the views.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ..data.keys import plain
+from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ._guards.limits import Limits
-from .choose import Request, choose_index, choose_labels, choose_views
-from .variables import Variable, is_kernel_name, is_label_name, stack_axis
+from .choose import Request, choose_labels, choose_views, vector
+from .variables import Variable, as_labels, is_kernel_name, is_label_name, stack_axis
 
 
 @dataclass(frozen=True)
@@ -21,6 +28,14 @@ class Part:
     shape: tuple[int, int]
     position: int = 0
     axis: int = 0
+
+    def of(self, value: Any) -> Any:
+        """Return the matrix, from the loaded variable."""
+        if self.source.kind == "cell":
+            return value[self.position]
+        if self.source.kind == "stack":
+            return np.moveaxis(value, self.axis, 0)[self.position]
+        return value
 
 
 @dataclass(frozen=True)
@@ -43,13 +58,32 @@ class Plan:
         others = (self.labels, self.index, self.names)
         return list({**sources, **{v.name: v for v in others if v is not None}}.values())
 
+    def views(self, loaded: Mapping[str, Any]) -> MultiView:
+        """Return the planned views with their notes, from the loaded variables."""
+        views = [part.of(loaded[part.source.name]) for part in self.parts]
+        names, notes = [part.name for part in self.parts], list(self.notes)
+        if self.names is not None:
+            given = [str(text).strip() for text in loaded[self.names.name]]
+            if all(given) and len(set(given)) == len(given):
+                names = given
+                notes.append(f"The names {', '.join(names)} come from {self.names.name}.")
+        return MultiView(
+            [view.T for view in views] if self.transpose else views,
+            names=names,
+            kernels=self.kernels,
+            labels=None if self.labels is None else _labels(self.labels.name, loaded),
+            index=None if self.index is None else as_labels(loaded[self.index.name]),
+            notes=notes,
+        )
+
 
 def make_plan(
     variables: Sequence[Variable], request: Request, usual_axis: int, limits: Limits
 ) -> Plan:
     """Decide what `read` does with these variables, without loading them."""
     labels = choose_labels(variables, request.labels)
-    index = choose_index(variables, request.index)
+    wanted = request.index
+    index = vector(variables, wanted, "index") if isinstance(wanted, str) else None
     samples = labels.entries if labels is not None else None
     others = [v for v in variables if v is not labels and v is not index]
     sources = choose_views(variables if request.views else others, request, samples)
@@ -58,22 +92,33 @@ def make_plan(
         raise FileFormatError("no views found: the chosen variables are empty")
     kernels, why_kernels = _kernels(parts, request.kernels)
     transpose, why_transpose = _transpose(parts, kernels, request.transpose, labels)
-    _check_size(parts, transpose, limits)
+    limits.allow("views", len(parts), "it")
+    for part in parts:
+        limits.allow("columns", part.shape[0 if transpose else 1], part.name)
     names = _names_of_views(others, parts)
-    roles = _roles(variables, sources, kernels, labels, index, names)
+    roles = {source.name: "kernels" if kernels else "views" for source in sources}
+    special = ((names, "view names"), (index, "sample names"), (labels, "labels"))
+    roles |= {variable.name: role for variable, role in special if variable is not None}
     count = parts[0].shape[1 if transpose else 0]
-    ignored = [v for v in variables if v.name not in roles]
-    roles |= {v.name: f"ignored: {_why_ignored(v, count)}" for v in ignored}
+    ignored = {v.name: _why_ignored(v, count) for v in variables if v.name not in roles}
+    roles |= {name: f"ignored: {why}" for name, why in ignored.items()}
     notes = (
         *_origins(sources, parts),
         why_kernels,
         why_transpose,
         _labels_note(labels, request.labels),
-        *(f"Ignored {v.name}: {_why_ignored(v, count)}." for v in ignored),
+        *(f"Ignored {name}: {why}." for name, why in ignored.items()),
     )
     plan = Plan(parts, kernels, transpose, labels, index, names, tuple(filter(None, notes)), roles)
     limits.allow("bytes", sum(v.room for v in plan.wanted), "the data to be read")
     return plan
+
+
+def _labels(name: str, loaded: Mapping[str, Any]) -> np.ndarray:
+    try:
+        return as_labels(loaded[name])
+    except FileFormatError as error:
+        raise FileFormatError(f"labels {name}: {error}; pass labels=False for none") from None
 
 
 def orientation(
@@ -124,12 +169,6 @@ def _parts(source: Variable, usual_axis: int) -> Iterator[Part]:
         yield Part(source.name, source, (rows, columns))
 
 
-def _check_size(parts: Sequence[Part], transpose: bool, limits: Limits) -> None:
-    limits.allow("views", len(parts), "it")
-    for part in parts:
-        limits.allow("columns", part.shape[0 if transpose else 1], part.name)
-
-
 def _kernels(parts: Sequence[Part], forced: bool | None) -> tuple[bool, str]:
     """Return whether the views are kernels: square, and either stacked or named like kernels."""
     square = len({size for part in parts for size in part.shape}) == 1
@@ -174,21 +213,6 @@ def _names_of_views(variables: Sequence[Variable], parts: Sequence[Part]) -> Var
         ):
             return variable
     return None
-
-
-def _roles(
-    variables: Sequence[Variable],
-    sources: Sequence[Variable],
-    kernels: bool,
-    labels: Variable | None,
-    index: Variable | None,
-    names: Variable | None,
-) -> dict[str, str]:
-    roles = {source.name: "kernels" if kernels else "views" for source in sources}
-    for variable, role in ((names, "view names"), (index, "sample names"), (labels, "labels")):
-        if variable is not None:
-            roles[variable.name] = role
-    return roles
 
 
 def _origins(sources: Sequence[Variable], parts: Sequence[Part]) -> Iterator[str]:

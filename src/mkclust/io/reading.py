@@ -5,19 +5,22 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ._guards.limits import DEFAULT_LIMITS, Limits, as_path, check_regular, naming
-from .assemble import as_labels, assemble
 from .choose import Name, Request, choose_labels
+from .columns import NotAKeyError
 from .formats import (
     OMICS,
     READERS,
+    STACK_AXIS,
     TABLES,
     TEXTS,
     WORKBOOKS,
@@ -27,10 +30,10 @@ from .formats import (
     view_name,
 )
 from .manifest import NAME as MANIFEST
-from .manifest import is_output_folder, is_result, refuse_result
+from .manifest import is_result, read_manifest, refuse_result
 from .plan import make_plan
 from .tables import Classes, Table, combine, with_classes
-from .variables import Variable, is_label_name, listed
+from .variables import Variable, as_labels, is_label_name, listed
 
 UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -201,7 +204,13 @@ def _check_readable(file: Path) -> None:
 def _reader(file: Path) -> Any:
     """Import the module that reads this kind of file."""
     _check_readable(file)
-    return import_module(f".{READERS[kind_of(file)]}", __package__)
+    name = READERS[kind_of(file)]
+    if name == "mat5":
+        import h5py  # slow to import, and not needed for other formats
+
+        name = "mat73" if h5py.is_hdf5(file) else name
+    module = import_module(f".{name}", __package__)
+    return getattr(module, "READER", module)
 
 
 def _read_archive(file: Path, request: Request, limits: Limits) -> MultiView:
@@ -209,8 +218,9 @@ def _read_archive(file: Path, request: Request, limits: Limits) -> MultiView:
     if kind_of(file) in OMICS:
         found: MultiView = reader.read_views(file, request, limits)
         return found
-    plan = make_plan(reader.variables(file, limits), request, reader.STACK_AXIS, limits)
-    return assemble(plan, reader.load(file, plan.wanted, limits))
+    variables = reader.variables(file, limits)
+    plan = make_plan(variables, request, STACK_AXIS[kind_of(file)], limits)
+    return plan.views(reader.load(file, plan.wanted, limits))
 
 
 def _with_roles(file: Path, limits: Limits) -> list[Variable]:
@@ -219,7 +229,7 @@ def _with_roles(file: Path, limits: Limits) -> list[Variable]:
     if kind_of(file) in OMICS:
         return list(variables)
     try:
-        roles = make_plan(variables, Request(), reader.STACK_AXIS, limits).roles
+        roles = make_plan(variables, Request(), STACK_AXIS[kind_of(file)], limits).roles
     except InputError as error:
         roles = {variable.name: f"undecided: {error}" for variable in variables}
     return [replace(variable, role=roles[variable.name]) for variable in variables]
@@ -232,11 +242,8 @@ def _described(file: Path, role: str, request: Request, limits: Limits) -> Varia
         if kind_of(file) in TABLES:
             return replace(reader.describe(file, request, limits, role == "labels"), role=role)
         parts = [v for v in _with_roles(file, limits) if v.role == role]
-        return (
-            replace(parts[0], name=view_name(file))
-            if parts
-            else Variable(view_name(file), "archive", ())
-        )
+        found = parts[0] if parts else Variable("", "archive", ())
+        return replace(found, name=view_name(file))
 
 
 def _read_tables(path: Paths, request: Request, limits: Limits) -> MultiView:
@@ -259,9 +266,10 @@ def _read_tables(path: Paths, request: Request, limits: Limits) -> MultiView:
 def _read_table(file: Path, request: Request, limits: Limits) -> Table:
     with naming(file):
         reader = _reader(file)
-        if kind_of(file) in TABLES:
-            table: Table = reader.read_table(file, request, limits)
-            return table
+        for tried in count() if kind_of(file) in TABLES else ():  # candidates for sample names
+            with suppress(NotAKeyError):
+                table: Table = reader.read_table(file, request, limits, tried)
+                return table
         alone = Request(labels=request.labels, transpose=request.transpose, kernels=False)
         views = _read_archive(file, alone, limits)
         if views.n_views > 1:
@@ -329,8 +337,11 @@ def _with_sheets(files: Sequence[Path], notes: list[str], limits: Limits) -> lis
             found.append(file)
             continue
         with naming(file):
-            sheets, more = _reader(file).sheets(file, limits)
-        found += sheets
+            from .excel import sheets
+
+            _check_readable(file)
+            inside, more = sheets(file, limits)
+        found += inside
         notes += more
     return found
 
@@ -360,7 +371,7 @@ def _file_named(files: Sequence[Path], name: str) -> Path:
 def _tables_in(folder: Path) -> tuple[list[Path], list[str]]:
     with naming(folder):
         there = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
-        results = [entry for entry in there if is_result(entry) or is_output_folder(entry)]
+        results = [entry for entry in there if is_result(entry) or read_manifest(entry)]
         files = [e for e in there if kind_of(e) in TABLES and e not in results]
         if not files:
             known = ", ".join(TABLES)

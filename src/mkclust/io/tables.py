@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.alignment import lacking_words, placed
+from ..data.alignment import lacking_words, placed, rows_of, some_of
 from ..data.keys import looks_like_key, names_each_row, warn_of_key
 from ..data.views import MultiView
 from ..exceptions import FileFormatError
@@ -20,8 +19,6 @@ from .columns import NotAKeyError, Special, check_unique
 from .formats import view_name
 from .plan import orientation
 from .variables import is_kernel_name
-
-SHOWN = 5  # number of sample names that an error lists
 
 
 @dataclass(frozen=True)
@@ -74,16 +71,6 @@ class Table:
             )
         return replace(self, values=self.values.T, columns=self.index, index=self.columns)
 
-    def placed(self, samples: tuple[str, ...], rows: np.ndarray, kernels: bool) -> Table:
-        """Return the table for these samples; `rows` has the row of each, -1 if there is none."""
-        return replace(
-            self,
-            values=placed(self.values, rows, kernels),
-            index=samples,
-            labels=None if self.labels is None else self.labels[rows],
-            held=rows >= 0,
-        )
-
 
 @dataclass(frozen=True)
 class Classes:
@@ -92,19 +79,6 @@ class Classes:
     path: Path
     labels: np.ndarray
     index: tuple[str, ...] | None = None
-
-
-def with_key(read: Callable[[int], Table]) -> Table:
-    """Read a table with the first candidate for sample names whose values are distinct.
-
-    ``read(tried)`` leaves out as many candidates.
-    """
-    for tried in count():
-        try:
-            return read(tried)
-        except NotAKeyError:
-            continue
-    raise AssertionError("unreachable")
 
 
 def view_table(
@@ -144,6 +118,20 @@ def view_table(
         key=None if special.names is None else columns[special.names],
         dropped=dropped,
     )
+
+
+def class_table(
+    path: Path,
+    labels: np.ndarray,
+    columns: Sequence[str],
+    names: int | None,
+    index: Sequence[str] | None,
+) -> Classes:
+    """Build the table of labels; the sample names, in column `names`, must be distinct."""
+    if names is None or index is None:
+        return Classes(path, labels)
+    check_unique(index, columns[names])
+    return Classes(path, labels, tuple(index))
 
 
 def _as_numbers(texts: Sequence[str]) -> np.ndarray:
@@ -234,19 +222,15 @@ def _samples_are_columns(
         shapes = [table.values.shape for table in tables]
         turned, why = orientation(shapes, len(classes.labels), classes.path.name)
     elif classes is not None and classes.index is not None:
-        turned = _headed(tables, classes.index)
+        samples = {*classes.index}  # every header names them, and no row does
+        turned = all(
+            samples == {*(table.columns or ())} and samples.isdisjoint(table.index or ())
+            for table in tables
+        )
         why = f"the header has the samples of {classes.path.name}"
     if turned:
         notes.append(f"Transposed: {why}.")
     return turned
-
-
-def _headed(tables: Sequence[Table], samples: Sequence[str]) -> bool:
-    """Return whether every header names these samples, and no row does."""
-    return all(
-        {*samples} == {*(table.columns or ())} and not {*samples} & {*(table.index or ())}
-        for table in tables
-    )
 
 
 def _in_line(tables: Sequence[Table], kernels: bool, notes: list[str]) -> list[Table]:
@@ -277,14 +261,19 @@ def _with_samples(
 ) -> Table:
     if table.index == samples:
         return table
-    position = {name: row for row, name in enumerate(table.index or ())}
-    rows = np.array([position.get(name, -1) for name in samples], dtype=np.intp)
+    rows = rows_of(samples, table.index or ())
     if (np.diff(rows[rows >= 0]) < 0).any():
         notes.append(f"Rows of {table.path.name} were reordered to follow {first.path.name}.")
     absent = [samples[i] for i in np.flatnonzero(rows < 0)]
     if absent:
         notes.append(lacking_words(table.name, absent))
-    return table.placed(samples, rows, kernels)
+    return replace(
+        table,
+        values=placed(table.values, rows, kernels),
+        index=samples,
+        labels=None if table.labels is None else table.labels[rows],
+        held=rows >= 0,
+    )
 
 
 def _check_linked(tables: Sequence[Table]) -> None:
@@ -299,22 +288,17 @@ def _check_linked(tables: Sequence[Table]) -> None:
             )
 
 
-def _order(index: Sequence[str], table: Table | Classes) -> np.ndarray:
-    """Return the rows of the table that hold the named samples."""
-    _check_present(index, table)
-    position = {name: row for row, name in enumerate(table.index or ())}
-    return np.array([position[name] for name in index], dtype=np.intp)
-
-
-def _check_present(index: Sequence[str], table: Table | Classes) -> None:
-    here = set(table.index or ())
-    missing = [name for name in index if name not in here]
+def _order(index: Sequence[str], classes: Classes) -> np.ndarray:
+    """Return the rows of the labels that hold the named samples."""
+    rows = rows_of(index, classes.index or ())
+    missing = [name for name, row in zip(index, rows, strict=True) if row < 0]
     if missing:
-        more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        shown = ", ".join(map(repr, missing[:SHOWN]))
         none = "; pass transpose=True if the headers name the samples"
         hint = none if len(missing) == len(index) else ""
-        raise FileFormatError(f"{table.path} lacks {len(missing)} samples: {shown}{more}{hint}")
+        raise FileFormatError(
+            f"{classes.path} lacks {len(missing)} samples: {some_of(missing)}{hint}"
+        )
+    return rows
 
 
 def _classes(

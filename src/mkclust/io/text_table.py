@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
@@ -15,12 +15,12 @@ import numpy as np
 
 from ..data.keys import is_index_name
 from ..exceptions import FileFormatError
-from ._guards.limits import Limits, check_texts
-from .assemble import as_labels
+from ._guards.limits import Limits, check_texts, parsing
 from .choose import Request
-from .columns import Special, check_unique, class_columns, not_numeric, special_columns
-from .tables import Classes, Table, view_table
-from .variables import is_label_name
+from .columns import Special, class_columns, not_numeric, special_columns
+from .formats import file_of, view_name
+from .tables import Classes, Table, class_table, view_table
+from .variables import Variable, as_labels, is_label_name
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?", "#n/a"}
 SAMPLED = 20  # rows by which the header and the decimal sign are found
@@ -42,23 +42,20 @@ class TextTable:
     has_header : bool
     rows : iterator of (int, list of str)
         Lines that remain, with their numbers.
-    first : list of str
-        The first line below the header.
+    first_is_text : bool
+        Whether the first column holds texts, or has no name in the header, as R writes row names.
     decimal : {".", ","}
         Decimal sign.
     notes : tuple of str
         What was found in an unusual form.
-    names_first : bool
-        Whether the first column has no name in the header, as R writes row names.
     """
 
     columns: tuple[str, ...]
     has_header: bool
     rows: Cells
-    first: list[str]
+    first_is_text: bool
     decimal: str = "."
     notes: tuple[str, ...] = ()
-    names_first: bool = False
 
 
 def text_table(rows: Cells, limits: Limits, request: Request, classes: bool = False) -> TextTable:
@@ -86,41 +83,73 @@ def text_table(rows: Cells, limits: Limits, request: Request, classes: bool = Fa
         columns = [str(p + 1) for p in range(width)]
     body = start[1:] if has_header else start
     decimal = "." if classes else _decimal([row for _, row in body], request, notes)
-    return TextTable(
-        tuple(name.strip() for name in columns), has_header, chain(body, rows), body[0][1],
-        decimal, tuple(notes), names_first,
-    )  # fmt: skip
+    first_is_text = names_first or is_text(body[0][1][0], "." if classes else None)
+    names = tuple(name.strip() for name in columns)
+    return TextTable(names, has_header, chain(body, rows), first_is_text, decimal, tuple(notes))
 
 
-def table_of(path: Path, text: TextTable, request: Request, limits: Limits, tried: int) -> Table:
-    """Read a view: numbers, with sample names and classes as separate columns."""
-    first_is_text = text.names_first or _is_text(text.first[0])
-    special = special_columns(text.columns, text.has_header, first_is_text, request, tried)
-    kept = [p for p in range(len(text.columns)) if p not in special.apart]
-    if not kept:
-        raise FileFormatError("it has no columns of numbers; name the separator with sep=...")
-    numbers, aside, empty = _body(text, kept, special, limits)
-    if not numbers:
-        raise FileFormatError("it has no rows")
-    values = np.frombuffer(numbers).reshape(-1, len(kept))
-    index, labels = (None if p is None else aside[p] for p in (special.names, special.labels))
-    found = None if labels is None or request.labels is False else as_labels(_typed(labels))
-    table = view_table(path, values, text.columns, special, index, found)
-    notes = [f"{path.name}: {note}" for note in text.notes]
-    notes += [f"{path.name}: {empty} empty rows were left out."] if empty else []
-    columns = table.columns if text.has_header else None
-    return replace(table, columns=columns, notes=(*table.notes, *notes))
+@dataclass(frozen=True)
+class TextReader:
+    """Read tables whose cells are texts.
 
+    Attributes
+    ----------
+    what, advice : str
+        Name of such a file, and how to write one, for messages.
+    stored : str
+        What the file holds, for `inspect`.
+    cells : callable
+        Context manager that opens a table and yields its rows.
+    """
 
-def classes_of(path: Path, text: TextTable, request: Request, limits: Limits) -> Classes:
-    """Read a file of labels: one column, or two with the sample names."""
-    first_is_text = text.names_first or _is_text(text.first[0], ".")
-    names, labels = class_columns(text.columns, text.has_header, first_is_text, request.index)
-    _, aside, _ = _body(text, [], Special(names, labels), limits)
-    if names is not None:
-        check_unique(aside[names], text.columns[names])
-    index = None if names is None else tuple(aside[names])
-    return Classes(path, as_labels(_typed(aside[labels])), index)
+    what: str
+    advice: str
+    stored: str
+    cells: Callable[[Path, Request, Limits, bool], AbstractContextManager[Cells]]
+
+    @contextmanager
+    def _opened(
+        self, path: Path, request: Request, limits: Limits, classes: bool = False
+    ) -> Iterator[TextTable]:
+        with parsing(self.what, self.advice), self.cells(path, request, limits, classes) as rows:
+            yield text_table(rows, limits, request, classes)
+
+    def describe(self, path: Path, request: Request, limits: Limits, classes: bool) -> Variable:
+        """Return the shape of the table by counting its rows."""
+        with self._opened(path, replace(request, decimal="."), limits, classes) as text:
+            shape = sum(1 for _ in text.rows), len(text.columns)
+        return Variable(view_name(path), "table", shape, self.stored, file_of(path).stat().st_size)
+
+    def read_table(self, path: Path, request: Request, limits: Limits, tried: int) -> Table:
+        """Read a view: numbers, with sample names and classes as separate columns."""
+        with self._opened(path, request, limits) as text:
+            hints = text.columns, text.has_header, text.first_is_text
+            special = special_columns(*hints, request, tried)
+            kept = [p for p in range(len(text.columns)) if p not in special.apart]
+            if not kept:
+                raise FileFormatError(
+                    "it has no columns of numbers; name the separator with sep=..."
+                )
+            numbers, aside, empty = _body(text, kept, special, limits)
+            if not numbers:
+                raise FileFormatError("it has no rows")
+            values = np.frombuffer(numbers).reshape(-1, len(kept))
+            index, labels = (None if p is None else aside[p] for p in special[:2])
+            found = None if labels is None or request.labels is False else as_labels(_typed(labels))
+            table = view_table(path, values, text.columns, special, index, found)
+            notes = [f"{path.name}: {note}" for note in text.notes]
+            notes += [f"{path.name}: {empty} empty rows were left out."] if empty else []
+            columns = table.columns if text.has_header else None
+            return replace(table, columns=columns, notes=(*table.notes, *notes))
+
+    def read_classes(self, path: Path, request: Request, limits: Limits) -> Classes:
+        """Read a file of labels: one column, or two with the sample names."""
+        with self._opened(path, request, limits, True) as text:
+            hints = text.columns, text.has_header, text.first_is_text
+            names, labels = class_columns(*hints, request.index)
+            _, aside, _ = _body(text, [], Special(names, labels), limits)
+            index = None if names is None else aside[names]
+            return class_table(path, as_labels(_typed(aside[labels])), text.columns, names, index)
 
 
 def _stripped(row: Sequence[str]) -> list[str]:
@@ -170,8 +199,8 @@ def _is_header(first: Sequence[str], second: Sequence[str]) -> bool:
     names = [cell.strip() for cell in first]
     counts = [str(p) for p in range(len(names))]  # pandas writes these for unnamed columns
     return (
-        any(_is_text(a) and not _is_text(b) for a, b in zip(first, second, strict=False))
-        or (any(map(_is_text, names)) and all(_is_text(name) or not name for name in names))
+        any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False))
+        or (any(map(is_text, names)) and all(is_text(name) or not name for name in names))
         or (len(names) > 1 and bool(names[0]) and is_index_name(names[0]))
         or (len(names) > 2 and names == counts)
         or (len(names) > 1 and names == ["", *counts[:-1]])
@@ -180,11 +209,11 @@ def _is_header(first: Sequence[str], second: Sequence[str]) -> bool:
 
 def _is_class_header(first: Sequence[str], second: Sequence[str]) -> bool:
     """Return whether the first line of a label file holds names; labels may be text themselves."""
-    over = any(_is_text(a) and not _is_text(b) for a, b in zip(first, second, strict=False))
+    over = any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False))
     return over or is_label_name(first[-1]) or (len(first) > 1 and is_index_name(first[0]))
 
 
-def _is_text(cell: str, decimal: str | None = None) -> bool:
+def is_text(cell: str, decimal: str | None = None) -> bool:
     """Return whether a cell is neither a number nor missing, in either notation by default."""
     signs = (decimal,) if decimal else (".", ",")
     return (
@@ -247,7 +276,7 @@ def _numbers(cells: Sequence[str], kept: Sequence[int], text: TextTable, line: i
     if "_" not in joined and text.decimal == ".":
         with suppress(ValueError):  # some cell is empty or a text
             return list(map(float, cells))
-    bad = [p for p, cell in zip(kept, cells, strict=True) if _is_text(cell, text.decimal)]
+    bad = [p for p, cell in zip(kept, cells, strict=True) if is_text(cell, text.decimal)]
     if bad:
         cell = cells[list(kept).index(bad[0])].strip()[:40]
         other = WITH_POINT if text.decimal == "," else WITH_COMMA

@@ -1,12 +1,16 @@
-"""Describe a variable of a file by its header, and recognize common names of variables."""
+"""Describe a variable of a file by its header, recognize common names, and convert labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
+
+import numpy as np
 
 from ..data.keys import plain
+from ..exceptions import FileFormatError
 
 # Compared without case, spaces and punctuation, in order of preference.
 LABEL_NAMES = (
@@ -21,6 +25,7 @@ KERNEL_NAMES = (
     "kh", "ks", "k", "kernels", "kernel", "kernelmatrices", "kernelmatrix", "kmatrix", "km",
     "gram", "grams",
 )  # fmt: skip
+WHOLE = 2**53  # larger integers are not all representable as floats
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,11 @@ class Variable:
         return f"{self.name} ({f'{size} ' if size else ''}{self.kind})"
 
 
+def kind_of_array(shape: tuple[int, ...]) -> str:
+    """Return what an array of numbers of this shape can be used as."""
+    return "matrix" if len(shape) < 3 else "stack" if len(shape) == 3 else "tensor"
+
+
 def stack_axis(variable: Variable, usual: int) -> int | None:
     """Return the axis along which square matrices are stacked; `usual` if both ends fit.
 
@@ -135,3 +145,40 @@ def listed(variables: Sequence[Variable], most: int = 20) -> str:
     """List variables for a message, `most` of them at most."""
     shown = ", ".join(str(variable) for variable in variables[:most])
     return f"{shown} and {len(variables) - most} more" if len(variables) > most else shown
+
+
+def as_labels(value: Any) -> np.ndarray:
+    """Convert labels to a 1-D array.
+
+    Whole numbers become int64. A list of equal vectors becomes one of them.
+
+    >>> as_labels([np.array([[1.0], [2.0]]), np.array([[1, 2]])])
+    array([1, 2])
+    >>> as_labels(["cat", "dog"])
+    array(['cat', 'dog'], dtype='<U3')
+    """
+    if isinstance(value, list):
+        value = _from_cell(value)
+    labels = np.asarray(value).ravel()
+    if labels.dtype.kind in "biu":
+        return labels.astype(np.int64)
+    if labels.dtype.kind != "f":
+        return labels
+    if not np.isfinite(labels).all():
+        at = int(np.flatnonzero(~np.isfinite(labels))[0])
+        problem = "missing (NaN)" if np.isnan(labels[at]) else "infinite"
+        raise FileFormatError(f"the label of sample {at} is {problem}")
+    whole = (labels == np.round(labels)).all() and (np.abs(labels) < WHOLE).all()
+    return labels.astype(np.int64) if whole else labels
+
+
+def _from_cell(items: list[Any]) -> Any:
+    if all(isinstance(item, str) for item in items):
+        return np.array([item.strip() for item in items])
+    vectors = [np.asarray(item).ravel() for item in items]
+    if len(vectors) > 1 and all(vector.size == 1 for vector in vectors):
+        return np.concatenate(vectors)
+    for number, vector in enumerate(vectors[1:], start=2):
+        if not np.array_equal(vector, vectors[0]):
+            raise FileFormatError(f"the label vectors of view 1 and view {number} differ")
+    return vectors[0]

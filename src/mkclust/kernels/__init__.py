@@ -15,39 +15,3 @@ Modules:
 
 Centering and normalizing a kernel is in `mkclust.linalg.centering`.
 """
-
-from .approximation import Approximation, fits_in_memory
-from .bank import KernelBank, KernelRecipe
-from .features import EXPLICIT, Features, feature_map
-from .functions import (
-    FUNCTION_KERNELS,
-    KERNELS,
-    CosineKernel,
-    GaussianKernel,
-    LinearKernel,
-    PolynomialKernel,
-    RBFKernel,
-    UserKernel,
-)
-from .neighbor_graphs import GRAPH_KERNELS, KNNKernel, SelfTuningKernel
-
-__all__ = [
-    "EXPLICIT",
-    "FUNCTION_KERNELS",
-    "GRAPH_KERNELS",
-    "KERNELS",
-    "Approximation",
-    "CosineKernel",
-    "Features",
-    "GaussianKernel",
-    "KNNKernel",
-    "KernelBank",
-    "KernelRecipe",
-    "LinearKernel",
-    "PolynomialKernel",
-    "RBFKernel",
-    "SelfTuningKernel",
-    "UserKernel",
-    "feature_map",
-    "fits_in_memory",
-]

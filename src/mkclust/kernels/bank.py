@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..data.gaps import require_no_gaps
+from ..data.missing import require_no_gaps
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.centering import Centering, centering_of
@@ -160,6 +160,10 @@ class KernelBank(Sequence[np.ndarray]):
         The centering of each kernel that has been built, by position.
     at_once : int
         How many kernels may be built in parallel.
+    kept : bool
+        Whether the bank keeps the kernels that it has built.
+    views, params
+        The views that the kernels are built of, and the parameters of the kernels.
 
     Examples
     --------
@@ -170,11 +174,12 @@ class KernelBank(Sequence[np.ndarray]):
 
     def __init__(self, views: MultiView, recipe: KernelRecipe) -> None:
         require_no_gaps(views)
-        self._views = views
+        self.views = views
         self._recipe = recipe
+        self.params = recipe.params
         self._kernels = recipe.for_views(views.names)
         size = np.dtype(recipe.dtype).itemsize * len(views) ** 2
-        self._keep = size * views.n_views <= KEPT
+        self.kept = size * views.n_views <= KEPT
         # Small kernels are built in parallel. A large one uses all cores in BLAS by itself.
         self.at_once = len(views.names) if size <= SIDE_BY_SIDE else 1
         self._built: dict[int, np.ndarray] = {}
@@ -196,29 +201,26 @@ class KernelBank(Sequence[np.ndarray]):
             return self._built[position]
         name, kernel = self.names[position], self._kernels[position]
         step(f"kernel of {name}")
-        view = self._views.own_rows(position)
+        view = self.views.own_rows(position)
         K, self.centerings[position] = self._recipe.built(view, name, kernel)
-        if self._keep:
+        if self.kept:
             self._built[position] = K
         return K
 
-    def __iter__(self) -> Iterator[np.ndarray]:
-        return (self[p] for p in range(len(self)))
+    def mean(self) -> np.ndarray:
+        """Return the mean (n, n) of every entry over the views that hold both samples; 0 if none.
 
-    @property
-    def kept(self) -> bool:
-        """Whether the bank keeps the kernels that it has built."""
-        return self._keep
-
-    @property
-    def views(self) -> MultiView:
-        """The views that the kernels are built of."""
-        return self._views
-
-    @property
-    def params(self) -> Mapping[str, Any]:
-        """Parameters of the kernels."""
-        return self._recipe.params
+        One kernel is in memory at a time.
+        """
+        total, count = np.zeros((self.n_samples, self.n_samples)), np.array(len(self))
+        if self.present is not None:
+            held = self.present.astype(np.int64)
+            count = np.maximum(held @ held.T, 1)
+        for p, K in enumerate(self):
+            every = slice(None) if self.present is None else np.ix_(*[self.present[:, p]] * 2)
+            total[every] += K
+        total /= count
+        return total
 
     def ingredients(self, position: int) -> tuple[Any, Any, Centering]:
         """Return what an out-of-sample extension needs of a kernel.
@@ -234,14 +236,14 @@ class KernelBank(Sequence[np.ndarray]):
             self[position]
         kernel = self._kernels[position]
         given = isinstance(kernel, str) and kernel == PRECOMPUTED
-        view = None if given else self._views.own_rows(position)
+        view = None if given else self.views.own_rows(position)
         return kernel, view, self.centerings[position]
 
     def key(self, position: int) -> tuple[Any, ...]:
         """Return what the kernel of one view depends on; equal keys mean equal kernels."""
         present = None if self.present is None else self.present[:, position].tobytes()
         recipe = replace(self._recipe, kernel=self._kernels[position])
-        return "kernel", id(self._views.views[position]), present, self._views.kernels, recipe
+        return "kernel", id(self.views.views[position]), present, self.views.kernels, recipe
 
 
 def _check_kernel(kernel: Any) -> None:

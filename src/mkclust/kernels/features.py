@@ -208,7 +208,7 @@ def feature_map(
     >>> moments = Moments(X.mean(0), X.var(0), np.ones(3, bool), 9.0)
     >>> found = feature_map("gaussian", {}, moments, X, "nystroem", np.float64, None)
     >>> Z = found.raw(X) @ found.whitening
-    >>> from mkclust.kernels import GaussianKernel
+    >>> from mkclust.kernels.functions import GaussianKernel
     >>> bool(np.allclose(Z @ Z.T, GaussianKernel().matrix(X)))
     True
     """

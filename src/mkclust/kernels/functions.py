@@ -54,14 +54,6 @@ class Kernel(Protocol):
         ...
 
 
-class FunctionKernel(Kernel, Protocol):
-    """A kernel that is a function of two samples."""
-
-    def rows(self, fitted: Any) -> KernelRows:
-        """Return the function that compares new rows with the fitted view (n, f)."""
-        ...
-
-
 @dataclass(frozen=True)
 class GaussianKernel:
     r"""Gaussian kernel on z-scored columns: $K = \exp(-2 D^2 / \overline{D^2})$.
@@ -230,7 +222,7 @@ class UserKernel:
         return rows
 
 
-FUNCTION_KERNELS: dict[str, Callable[..., FunctionKernel]] = {
+FUNCTION_KERNELS: dict[str, Callable[..., Any]] = {
     "gaussian": GaussianKernel,
     "linear": LinearKernel,
     "cosine": CosineKernel,

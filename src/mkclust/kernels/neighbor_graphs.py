@@ -7,7 +7,8 @@ positive semi-definite and changes no eigenvector.
 A graph kernel is not a function of two samples, so it has no rows for new samples. Instead,
 ``weights(fitted)`` returns a function that gives interpolation weights: with U the eigenvectors of
 the graph, a new sample has the row $u = \sum_j w_ju_j$, which minimizes
-$\sum_j a_j\|u - u_j\|^2$ over its edges a.
+$\sum_j a_j\|u - u_j\|^2$ over its edges a. A fitted sample would be its own nearest neighbor: the
+caller has to recognize it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import VALID_METRICS, NearestNeighbors, kneighbors_graph
@@ -25,6 +26,7 @@ from ..exceptions import InputError
 from ..linalg.scaling import (
     cross_distances,
     in_units,
+    inverse_roots,
     mean_squared_distance,
     squared_distances,
     standardized,
@@ -35,21 +37,6 @@ from ..linalg.scaling import (
 
 Weights = Callable[[Any], Any]
 """Map new rows (b, f) to weights (b, n) on the fitted samples. Each row sums to 1."""
-
-
-class NeighborGraphKernel(Protocol):
-    """A kernel made of a neighbor graph."""
-
-    def matrix(self, view: Any, dtype: Any = np.float64) -> np.ndarray:
-        """Return the kernel matrix (n, n) of a view (n, f), in double precision."""
-        ...
-
-    def weights(self, fitted: Any) -> Weights:
-        """Return the function that gives the interpolation weights of new rows.
-
-        A fitted sample would be its own nearest neighbor. The caller has to recognize it.
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -175,7 +162,7 @@ class SelfTuningKernel:
         return weights
 
 
-GRAPH_KERNELS: dict[str, Callable[..., NeighborGraphKernel]] = {
+GRAPH_KERNELS: dict[str, Callable[..., Any]] = {
     "knn": KNNKernel,
     "self-tuning": SelfTuningKernel,
 }
@@ -196,8 +183,7 @@ def _keep_largest(A: np.ndarray, keep: int) -> None:
 
 
 def _normalized(A: np.ndarray) -> np.ndarray:
-    degree = A.sum(axis=1)
-    scale = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
+    scale = inverse_roots(A.sum(axis=1))
     A *= scale[:, None] * scale / 2
     A.flat[:: len(A) + 1] += 0.5
     return A

@@ -15,7 +15,8 @@ WIDTH = 8  # columns per block: enough for the cache, and few for a high polynom
 WIDE, MANY = 16, 100  # block width for at least this many pairs: their degree is high anyway
 FIRST_CHECK, NEXT_CHECK = 2.2, 1.12  # sizes of the space at which to test, as multiples
 # Share of the predicted columns to add before the next test: after one test, after two far from
-# convergence, after two near it. Below 1, because convergence is superlinear.
+# convergence, after two near it. Below 1, because convergence is superlinear. Tests at every 12 %
+# more columns instead take 1.14 times the CPU time: 17 cases, 1000 and 2000 rows, 20 to 100 pairs.
 FIRST, FAR, NEAR = 0.6, 0.66, 0.9
 AT_MOST = 0.4  # share of the space that is added at most before the next test
 MANY_ROWS = 4000  # beyond this n columns cost more than tests, and fewer are added

@@ -200,6 +200,11 @@ def squared_norms(X: Any) -> np.ndarray:
     return np.asarray(X.power(2).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X))
 
 
+def inverse_roots(values: np.ndarray) -> np.ndarray:
+    """Return one over the square root of every positive value (n,), and 0 for the others."""
+    return np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=values > 0)
+
+
 def row_blocks(K: np.ndarray) -> Iterator[slice]:
     """Cut the rows into blocks small enough for a chain of elementwise steps in the cache."""
     height = max(1, BLOCK // max(1, K.shape[1]))

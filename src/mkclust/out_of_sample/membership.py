@@ -42,12 +42,6 @@ class Membership:
         """Whether there is a membership, without computing it."""
         return hasattr(self, "embedding_") and hasattr(self, "inertia_")
 
-    def _membership_columns(self) -> dict[str, np.ndarray]:
-        """Return the membership by the names of its columns; nothing where there is none."""
-        if not self._has_membership:
-            return {}
-        return {f"membership_{c}": column for c, column in enumerate(self.membership_.T)}
-
     def _require_centers(self, name: str) -> None:
         if not self._has_membership:
             raise AttributeError(

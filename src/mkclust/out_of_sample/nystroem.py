@@ -15,13 +15,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ..chunked.engine import LocalEngine
 from ..chunked.gram import block_height
-from ..chunked.rows import Piece, Rows, blocks
+from ..chunked.rows import Piece, Rows
 from ..exceptions import FileFormatError, InputError
 from ..io.archive import check_shape, storable
 from ..kernels.bank import KernelBank
@@ -57,15 +57,6 @@ class NewRows:
 
 Embedder = Callable[[NewRows], np.ndarray]
 """A function from new samples to their rows of the embedding, (b, k)."""
-
-
-class Map(Protocol):
-    """An out-of-sample extension: the number of rows per block, and the function to apply."""
-
-    @property
-    def height(self) -> int: ...
-
-    def embedder(self) -> Embedder: ...
 
 
 Part = Callable[[Any, np.ndarray | None], np.ndarray]
@@ -326,34 +317,8 @@ def kernel_extension(
     return KernelExtension(tuple(maps), kernels.params)
 
 
-@dataclass(frozen=True)
-class EmbedTask:
-    """Compute the rows of the embedding for a piece of new rows, block by block."""
-
-    embed: Embedder
-    height: int
-    own: Sequence[np.ndarray | None]
-    present: np.ndarray | None
-    known: FittedRows | None
-
-    def __call__(self, piece: Piece) -> np.ndarray:
-        views = piece.load()
-        if self.present is None:
-            piece.check_finite(views)
-        parts = []
-        for number, block in enumerate(blocks(views, self.height)):
-            start = piece.start + number * self.height
-            rows = slice(start, start + len(block[0]))
-            own = [None if values is None else values[rows] for values in self.own]
-            present = None if self.present is None else self.present[rows]
-            parts.append(self.embed(NewRows(block, own, present)))
-            if self.known is not None:
-                self.known.put(block, present, parts[-1])
-        return np.concatenate(parts)
-
-
 def embedded(
-    found: Map,
+    found: Any,
     rows: Rows,
     own: Sequence[np.ndarray | None],
     present: np.ndarray | None = None,
@@ -361,9 +326,24 @@ def embedded(
 ) -> Iterator[np.ndarray]:
     """Yield the embedding of new rows, piece by piece; memory is a few blocks of kernel rows.
 
-    `own` holds the self-similarities (n,) of every view, where they are known. `present` (n, m)
-    is the mask of the samples that each view holds; None for all. Samples of `known` get their
-    fitted rows.
+    `found` is an out-of-sample extension. `own` holds the self-similarities (n,) of every view,
+    where they are known. `present` (n, m) is the mask of the samples that each view holds; None
+    for all. Samples of `known` get their fitted rows.
     """
-    task = EmbedTask(found.embedder(), found.height, own, present, known)
-    return LocalEngine().hold(task, rows.pieces())
+    embed, height = found.embedder(), found.height
+
+    def of_piece(piece: Piece) -> np.ndarray:
+        views, parts = piece.load(), []
+        if present is None:
+            piece.check_finite(views)
+        for start in range(0, piece.stop - piece.start, height):
+            block = [view[start : start + height] for view in views]
+            at = slice(piece.start + start, piece.start + start + len(block[0]))
+            held = None if present is None else present[at]
+            alone = [None if values is None else values[at] for values in own]
+            parts.append(embed(NewRows(block, alone, held)))
+            if known is not None:
+                known.put(block, held, parts[-1])
+        return np.concatenate(parts)
+
+    return LocalEngine().hold(of_piece, rows.pieces())

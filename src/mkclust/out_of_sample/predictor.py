@@ -14,6 +14,7 @@ from ..chunked.rows import Rows
 from ..data.frames import named_index
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..kernels.functions import dense
 from ..linalg.kmeans import nearest_centers
 from ..preprocessing.columns import check_width
 from ..preprocessing.intake import TakesViews
@@ -149,7 +150,7 @@ def _self_similarities(
     given: Any, X: Any, views: MultiView, found: Found
 ) -> Sequence[np.ndarray | None]:
     if given is None and isinstance(X, MultiView) and X.kernels:
-        return [np.diagonal(_dense(X[name])) for name in found.names]
+        return [np.diagonal(dense(X[name])) for name in found.names]
     values = _by_name({} if given is None else given, found)
     for name, own in values.items():
         if own.shape != (len(views),) or not np.isfinite(own).all():
@@ -178,7 +179,3 @@ def _by_name(given: Any, found: Found) -> dict[str, np.ndarray]:
             f"self_similarity is given for {odd[0]!r}, which was not given as a kernel"
         )
     return {name: np.asarray(own, dtype=np.float64) for name, own in given.items()}
-
-
-def _dense(kernel: Any) -> np.ndarray:
-    return kernel.toarray() if hasattr(kernel, "toarray") else np.asarray(kernel)

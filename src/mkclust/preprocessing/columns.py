@@ -9,9 +9,8 @@ import numpy as np
 
 from ..chunked.rows import Rows
 from ..chunked.sources import ColumnsSource
-from ..data.alignment import SHOWN
+from ..data.alignment import rows_of, some_of
 from ..data.frames import column_names, is_frame
-from ..data.views import MultiView
 from ..exceptions import ColumnsWarning, InputError, warn
 
 Names = np.ndarray | None
@@ -39,15 +38,14 @@ def column_order(what: str, fitted: Names, given: Names) -> np.ndarray | None:
                  if count > 1]  # fmt: skip
         if twice:
             raise InputError(f"{what} {whose} has several columns named {listed(twice)}")
-    where = {name: position for position, name in enumerate(given)}
-    lacking = [name for name in fitted if name not in where]
-    if lacking:
+    order = rows_of(fitted, given)
+    lacking = fitted[order < 0]
+    if len(lacking):
         raise InputError(
             f"{what} lacks {len(lacking)} of the {len(fitted)} columns that the model was fitted "
             f"to: {listed(lacking)}"
         )
-    known = set(fitted)
-    extra = [name for name in given if name not in known]
+    extra = [name for name, place in zip(given, rows_of(given, fitted), strict=True) if place < 0]
     if extra:
         count = "1 column" if len(extra) == 1 else f"{len(extra)} columns"
         warn(
@@ -55,7 +53,7 @@ def column_order(what: str, fitted: Names, given: Names) -> np.ndarray | None:
             f"{'was' if len(extra) == 1 else 'were'} ignored: {listed(extra)}",
             ColumnsWarning,
         )
-    return np.array([where[name] for name in fitted])
+    return order
 
 
 def with_columns(view: Any, order: np.ndarray | None) -> Any:
@@ -95,8 +93,6 @@ def views_in_order(views: Any, names: Sequence[str], fitted: Sequence[Names]) ->
     ]
     if views.names == tuple(names) and all(order is None for order in orders):
         return views
-    if isinstance(views, MultiView) and all(order is None for order in orders):
-        return views.select(names)
     if isinstance(views, Rows):
         parts = [views.sources[p] for p in at]
         chosen = [
@@ -104,18 +100,13 @@ def views_in_order(views: Any, names: Sequence[str], fitted: Sequence[Names]) ->
             for part, order in zip(parts, orders, strict=True)
         ]
         return Rows(dict(zip(names, chosen, strict=True)), labels=views.labels, notes=views.notes)
-    parts = [with_columns(views.views[p], order) for p, order in zip(at, orders, strict=True)]
-    return MultiView(
-        parts,
-        names=names,
-        labels=views.labels,
-        index=views.index,
-        notes=views.notes,
-        present=None if views.present is None else views.present[:, at],
-        feature_names=[
-            views.feature_names[p] if order is None else own
-            for p, order, own in zip(at, orders, fitted, strict=True)
-        ],
+    views = views.select(names)
+    if all(order is None for order in orders):
+        return views
+    pairs = zip(views.feature_names, orders, fitted, strict=True)
+    return views._changed(
+        [with_columns(view, order) for view, order in zip(views.views, orders, strict=True)],
+        feature_names=[own if order is None else known for own, order, known in pairs],
     )
 
 
@@ -128,11 +119,6 @@ def check_width(name: str, width: int, fitted: int, what: str = "the same column
         )
 
 
-def listed(names: Sequence[Any]) -> str:
-    """Return the first names and the number of the others.
-
-    >>> listed(list("abcdefg"))
-    "'a', 'b', 'c', 'd', 'e' and 2 more"
-    """
-    shown = ", ".join(repr(str(name)) for name in names[:SHOWN])
-    return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+def listed(names: Sequence[Any] | np.ndarray) -> str:
+    """Return the first names, as texts, and the number of the others."""
+    return some_of([str(name) for name in names])

@@ -99,16 +99,7 @@ class Imputation:
             filled[p] = imputer.fill(filled[p], name, function, fitting)
             own = names[p]
             names[p] = None if own is None else own[imputer.kept]
-        return MultiView(
-            filled,
-            names=views.names,
-            kernels=views.kernels,
-            labels=views.labels,
-            index=views.index,
-            notes=views.notes,
-            present=views.present,
-            feature_names=names,
-        )
+        return views._changed(filled, feature_names=names)
 
 
 def impute(views: MultiView, missing: Any) -> tuple[MultiView, Imputation]:

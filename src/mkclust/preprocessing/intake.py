@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_array, validate_data
 
 from ..chunked.rows import Rows, stored_rows
 from ..data.adapters import as_views, is_several
-from ..data.gaps import UNFILLED, require_no_gaps
+from ..data.alignment import rows_of
 from ..data.keys import keyed
+from ..data.missing import UNFILLED, require_no_gaps
 from ..data.values import plain_values
 from ..data.views import MultiView, split_columns
 from ..exceptions import ColumnsWarning, InputError, warn
@@ -213,12 +214,12 @@ def in_fitted_order(model: Any, views: Any) -> Any:
     fitted, given = getattr(model, "sample_names_in_", None), sample_names(views)
     if fitted is None or given is None or np.array_equal(fitted, given):
         return views
-    where = {name: row for row, name in enumerate(given.tolist())}
-    if len(where) < n:
+    if len(set(given.tolist())) < n:
         raise InputError("the samples have another order than in the fit, and repeated names")
-    other = [name for name in fitted.tolist() if name not in where]
-    if other:
+    rows = rows_of(fitted.tolist(), given.tolist())
+    other = fitted[rows < 0]
+    if len(other):
         raise InputError(
             f"{len(other)} of the {n} fitted samples are not in views: {listed(other)}"
         )
-    return views[[where[name] for name in fitted.tolist()]]
+    return views[rows]
