@@ -1,7 +1,8 @@
 """How many clusters: choose_k beside other rules, on data sets, noise and planted clusters.
 
-    MKCLUST_DATA=... python benchmarks/choose_k.py [--part sets noise planted other time]
-                                                   [--half decide confirm] [--out FILE]
+    MKCLUST_DATA=... python benchmarks/choose_k.py [--part sets unseen noise planted other time]
+                                                   [--half decide confirm] [--unseen FOLDER]
+                                                   [--out FILE]
 
 sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphabetical order
          (case ignored) those at odd places are the deciding half. Those at even places were to
@@ -9,6 +10,9 @@ sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphab
          score.
          A second table has all sets and the range 2 to max(12, 1.5 k) of earlier versions: every
          number up to 30, then every fifth. Sets of more than 5000 samples are cut to 5000.
+unseen   The sets of `unseen_sets.py` in the folder --unseen, numbers 2 to 20. They were fixed
+         before any was clustered, and nothing was chosen on them. A second summary has those on
+         which graph fusion with the true number has an ARI of 0.3 or more.
 noise    Pure noise and one planted cluster, 100 to 5000 samples, 2 to 6 views; further kinds of
          data without clusters that the null model does not describe exactly.
 planted  Planted clusters whose ARI at the true number is above 0.9.
@@ -41,9 +45,10 @@ from mkclust.inspection.structure import modularity_of
 from mkclust.linalg.kmeans import unit_rows
 
 ROWS = 5000
+CLUSTERED = 0.3  # ARI at the true number from which classes count as clusters
 RIVAL_ROWS = 1000  # for silhouette and gap statistic
 REFERENCES = 5  # of the gap statistic
-PARTS = ("sets", "noise", "planted", "other", "time")
+PARTS = ("sets", "unseen", "noise", "planted", "other", "time")
 RULES = ("choose_k", "without null", "modularity alone", "eigengap", "silhouette", "gap statistic")
 Row = dict[str, Any]
 
@@ -68,7 +73,10 @@ def halves() -> dict[str, str]:
 
 
 def load(entry: Dataset) -> MultiView:
-    views = entry.load(folder())
+    return cut(entry.load(folder()))
+
+
+def cut(views: MultiView) -> MultiView:
     if len(views) <= ROWS:
         return views
     return views[np.sort(np.random.default_rng(0).choice(len(views), ROWS, replace=False))]
@@ -128,13 +136,34 @@ def row_of_set(entry: Dataset) -> Row:
     model = GraphFusion(2, precomputed=views.kernels)
     found: Row = {"set": entry.name, "n": len(views), "true": entry.k}
     if entry.k <= RANGE[1]:
-        began = time.process_time()
-        choice = choose_k(model, views)
-        found |= {"seconds": time.process_time() - began, "choose_k": choice.k}
-        found |= {"low": choice.low, "high": choice.high, "p": choice.p_value}
-        found |= rivals(model, views)
+        found |= answers(model, views)
     found["earlier range"] = choose_k(model, views, earlier_range(entry.k, len(views))).k
     return found
+
+
+def answers(model: GraphFusion, views: MultiView) -> Row:
+    """Return the answers of all rules, numbers 2 to 20."""
+    began = time.process_time()
+    choice = choose_k(model, views)
+    found = {"seconds": time.process_time() - began, "choose_k": choice.k}
+    found |= {"low": choice.low, "high": choice.high, "p": choice.p_value}
+    return found | rivals(model, views)
+
+
+def unseen_rows(sets: Path) -> Iterator[tuple[str, Callable[[], Row]]]:
+    for file in sorted(sets.glob("*.npz"), key=lambda file: file.stem.lower()):
+
+        def row(file: Path = file) -> Row:
+            kept = np.load(file)
+            tables = {name.removeprefix("view "): kept[name] for name in kept if name != "labels"}
+            whole = MultiView(list(tables.values()), names=list(tables), labels=kept["labels"])
+            views, true = cut(whole), len(np.unique(whole.labels))
+            fitted = GraphFusion(true, random_state=0).fit(views)
+            return {"set": file.stem, "n": len(whole), "true": true, "views": len(tables),
+                    "ari": metrics.ari(views.labels, fitted.labels_),
+                    **answers(GraphFusion(2), views)}  # fmt: skip
+
+        yield f"unseen {file.stem}", row
 
 
 def noise_views(kind: str, n: int, m: int, seed: int) -> MultiView:
@@ -223,21 +252,23 @@ def error(answer: int, true: int) -> float:
     return float(abs(np.log(answer / true)))
 
 
-def set_tables(rows: list[Row]) -> str:
-    half = halves()
-    scored = [row for row in rows if "choose_k" in row]
-    lines = ["| set | half | n | classes | choose_k | range | p | " + " | ".join(RULES[1:]) + " |",
-             "|" + "---|" * (7 + len(RULES) - 1)]  # fmt: skip
-    for row in scored:
+def set_table(rows: list[Row], extra: dict[str, Callable[[Row], str]]) -> str:
+    """Return the answers of all rules, one line for every set."""
+    titles = ["set", *extra, "n", "classes", "choose_k", "range", "p", *RULES[1:]]
+    lines = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
+    for row in rows:
         marks = [f"**{row[r]}**" if row[r] == row["true"] else str(row[r]) for r in RULES]
-        lines.append(
-            f"| {row['set']} | {half[row['set']]} | {row['n']} | {row['true']} | {marks[0]} "
-            f"| {row['low']} to {row['high']} | {row['p']:.1g} | {' | '.join(marks[1:])} |"
-        )
-    lines += ["", "| sets | rule | mean abs. log ratio | exact | within one |",
-              "|---|---|---|---|---|"]  # fmt: skip
-    for title in ("decide", "confirm", "all"):
-        some = [row for row in scored if title in ("all", half[row["set"]])]
+        cells = [row["set"], *(cell(row) for cell in extra.values()), str(row["n"]),
+                 str(row["true"]), marks[0], f"{row['low']} to {row['high']}", f"{row['p']:.1g}",
+                 *marks[1:]]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def scores(groups: dict[str, list[Row]]) -> str:
+    """Return the mean error of every rule, for several groups of sets."""
+    lines = ["| sets | rule | mean abs. log ratio | exact | within one |", "|---|---|---|---|---|"]
+    for title, some in groups.items():
         for rule in RULES if some else ():
             errors = np.mean([error(row[rule], row["true"]) for row in some])
             exact = sum(row[rule] == row["true"] for row in some)
@@ -249,11 +280,28 @@ def set_tables(rows: list[Row]) -> str:
             lines.append(
                 f"| {title}, {len(some)} | range | width {width:.1f} | {inside} inside | |"
             )
+    return "\n".join(lines)
+
+
+def set_tables(rows: list[Row]) -> str:
+    half = halves()
+    scored = [row for row in rows if "choose_k" in row]
+    groups = {title: [row for row in scored if half[row["set"]] == title]
+              for title in ("decide", "confirm")}  # fmt: skip
     errors = [error(row["earlier range"], row["true"]) for row in rows]
     exact = sum(row["earlier range"] == row["true"] for row in rows)
-    lines += ["", f"Range 2 to max(12, 1.5 k), {len(rows)} sets: mean {np.mean(errors):.2f}, "
-              f"{exact} exact"]  # fmt: skip
-    return "\n".join(lines)
+    return "\n\n".join([
+        set_table(scored, {"half": lambda row: half[row["set"]]}),
+        scores(groups | {"all": scored}),
+        f"Range 2 to max(12, 1.5 k), {len(rows)} sets: mean {np.mean(errors):.2f}, {exact} exact",
+    ])  # fmt: skip
+
+
+def unseen_tables(rows: list[Row]) -> str:
+    clustered = [row for row in rows if row["ari"] >= CLUSTERED]
+    extra = {"views": lambda row: str(row["views"]), "ARI": lambda row: f"{row['ari']:.2f}"}
+    groups = {"all": rows, f"ARI {CLUSTERED} or more": clustered}
+    return set_table(rows, extra) + "\n\n" + scores(groups)
 
 
 def summaries(rows: dict[str, Row]) -> str:
@@ -265,7 +313,8 @@ def summaries(rows: dict[str, Row]) -> str:
     lines += ["", "| planted clusters | draws with ARI above 0.9 | structure found | exact |",
               "|---|---|---|---|"]  # fmt: skip
     for true in (3, 5, 8):
-        some = [r for r in rows.values() if "ari" in r and r["true"] == true and r["ari"] > 0.9]
+        planted = [r for name, r in rows.items() if name.startswith(f"planted {true} ")]
+        some = [r for r in planted if r["ari"] > 0.9]
         found, exact = sum(r["answer"] > 1 for r in some), sum(r["answer"] == true for r in some)
         lines += [f"| {true} | {len(some)} | {found} | {exact} |"] if some else []
     lines += ["", "| set | method | classes | choose_k | range | seconds |", "|" + "---|" * 6]
@@ -278,7 +327,9 @@ def summaries(rows: dict[str, Row]) -> str:
     return "\n".join(lines)
 
 
-def tasks(parts: list[str], wanted: list[str]) -> Iterator[tuple[str, Callable[[], Row]]]:
+def tasks(
+    parts: list[str], wanted: list[str], sets: Path
+) -> Iterator[tuple[str, Callable[[], Row]]]:
     if "time" in parts:
         yield "time", time_row
     if "sets" in parts:
@@ -286,6 +337,7 @@ def tasks(parts: list[str], wanted: list[str]) -> Iterator[tuple[str, Callable[[
         for entry in present():
             if half.get(entry.name, wanted[0]) in wanted and entry.n <= 2 * ROWS:
                 yield f"set {entry.name}", lambda entry=entry: row_of_set(entry)
+    yield from unseen_rows(sets) if "unseen" in parts else ()
     yield from noise_rows() if "noise" in parts else ()
     yield from planted_rows() if "planted" in parts else ()
     yield from other_rows() if "other" in parts else ()
@@ -296,18 +348,21 @@ def main() -> None:
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--half", nargs="+", choices=("decide", "confirm"),
                         default=["decide", "confirm"])  # fmt: skip
+    parser.add_argument("--unseen", type=Path, default=Path("unseen"))
     parser.add_argument("--out", type=Path, default=Path("choose_k.jsonl"))
     given = parser.parse_args()
     kept = given.out.read_text().splitlines() if given.out.exists() else []
     rows = {row.pop("task"): row for row in map(json.loads, kept)}
     warnings.simplefilter("ignore")
-    for name, measure in tasks(given.part, given.half):
+    for name, measure in tasks(given.part, given.half, given.unseen):
         if name not in rows:
             rows[name] = measure()
             with given.out.open("a") as file:
                 file.write(json.dumps({"task": name, **rows[name]}) + "\n")
             print(name, rows[name], flush=True)
-    print(set_tables([row for name, row in rows.items() if name.startswith("set ")]))
+    for start, tables in (("set ", set_tables), ("unseen ", unseen_tables)):
+        if some := [row for name, row in rows.items() if name.startswith(start)]:
+            print(tables(some), end="\n\n")
     print(summaries(rows))
 
 
