@@ -2,7 +2,7 @@
 
     MKCLUST_DATA=... python benchmarks/choose_k.py [--part sets unseen noise planted other time]
                                                    [--half decide confirm] [--unseen FOLDER]
-                                                   [--out FILE]
+                                                   [--earlier CHECKOUT] [--out FILE]
 
 sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphabetical order
          (case ignored) those at odd places are the deciding half. Those at even places were to
@@ -13,6 +13,8 @@ sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphab
 unseen   The sets of `unseen_sets.py` in the folder --unseen, numbers 2 to 20. They were fixed
          before any was clustered, and nothing was chosen on them. A second summary has those on
          which graph fusion with the true number has an ARI of 0.3 or more.
+earlier  With --earlier, a worktree of commit 3b461b2: the rule of that commit on the same sets,
+         each cut to 1500 samples, as many as choose_k compares.
 noise    Pure noise and one planted cluster, 100 to 5000 samples, 2 to 6 views; further kinds of
          data without clusters that the null model does not describe exactly.
 planted  Planted clusters whose ARI at the true number is above 0.9.
@@ -27,6 +29,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -34,6 +40,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from choose_k_tables import KINDS, Row, set_tables, summaries, unseen_tables
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
@@ -41,16 +48,14 @@ from mkclust import AKKM, MKCDNM, GraphFusion, MultiView, choose_k, datasets, me
 from mkclust.bench.registry import Dataset, registered
 from mkclust.graph_fusion.diffusion_map import diffusion_map, n_components_for
 from mkclust.inspection.choose_k import RANGE, checked_range
+from mkclust.inspection.choose_k import ROWS as COMPARED
 from mkclust.inspection.structure import modularity_of
 from mkclust.linalg.kmeans import unit_rows
 
 ROWS = 5000
-CLUSTERED = 0.3  # ARI at the true number from which classes count as clusters
 RIVAL_ROWS = 1000  # for silhouette and gap statistic
 REFERENCES = 5  # of the gap statistic
 PARTS = ("sets", "unseen", "noise", "planted", "other", "time")
-RULES = ("choose_k", "without null", "modularity alone", "eigengap", "silhouette", "gap statistic")
-Row = dict[str, Any]
 
 
 def folder() -> Path:
@@ -76,10 +81,23 @@ def load(entry: Dataset) -> MultiView:
     return cut(entry.load(folder()))
 
 
-def cut(views: MultiView) -> MultiView:
-    if len(views) <= ROWS:
+def cut(views: MultiView, rows: int = ROWS) -> MultiView:
+    if len(views) <= rows:
         return views
-    return views[np.sort(np.random.default_rng(0).choice(len(views), ROWS, replace=False))]
+    return views[np.sort(np.random.default_rng(0).choice(len(views), rows, replace=False))]
+
+
+def earlier(checkout: Path, views: MultiView) -> Row:
+    """Return the answers of an earlier commit's rule."""
+    views = cut(views, COMPARED)
+    with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
+        file.write(pickle.dumps((list(views.views), views.kernels)))
+        file.flush()
+        script = Path(__file__).with_name("earlier_k.py")
+        run = subprocess.run([sys.executable, script, file.name], check=True, text=True,
+                             env=os.environ | {"PYTHONPATH": f"{checkout / 'src'}"},
+                             stdout=subprocess.PIPE)  # fmt: skip
+    return json.loads(run.stdout)
 
 
 def earlier_range(true: int, n: int) -> list[int]:
@@ -150,20 +168,27 @@ def answers(model: GraphFusion, views: MultiView) -> Row:
     return found | rivals(model, views)
 
 
-def unseen_rows(sets: Path) -> Iterator[tuple[str, Callable[[], Row]]]:
+def unseen_views(file: Path) -> MultiView:
+    kept = np.load(file)
+    tables = {name.removeprefix("view "): kept[name] for name in kept if name != "labels"}
+    return MultiView(list(tables.values()), names=list(tables), labels=kept["labels"])
+
+
+def unseen_rows(sets: Path, checkout: Path | None) -> Iterator[tuple[str, Callable[[], Row]]]:
     for file in sorted(sets.glob("*.npz"), key=lambda file: file.stem.lower()):
 
         def row(file: Path = file) -> Row:
-            kept = np.load(file)
-            tables = {name.removeprefix("view "): kept[name] for name in kept if name != "labels"}
-            whole = MultiView(list(tables.values()), names=list(tables), labels=kept["labels"])
+            whole = unseen_views(file)
             views, true = cut(whole), len(np.unique(whole.labels))
             fitted = GraphFusion(true, random_state=0).fit(views)
-            return {"set": file.stem, "n": len(whole), "true": true, "views": len(tables),
+            return {"set": file.stem, "n": len(whole), "true": true, "views": len(views.views),
                     "ari": metrics.ari(views.labels, fitted.labels_),
                     **answers(GraphFusion(2), views)}  # fmt: skip
 
         yield f"unseen {file.stem}", row
+        if checkout:
+            yield (f"earlier unseen {file.stem}",
+                   lambda file=file: earlier(checkout, unseen_views(file)))  # fmt: skip
 
 
 def noise_views(kind: str, n: int, m: int, seed: int) -> MultiView:
@@ -184,8 +209,6 @@ def noise_views(kind: str, n: int, m: int, seed: int) -> MultiView:
     return MultiView([np.exp(0.7 * rng.standard_normal((n, 10))) for _ in range(m)])
 
 
-KINDS = {"pure noise": 100, "one cluster": 100, "one long cluster": 40, "yes/no": 20,
-         "uniform": 20, "log-normal": 20}  # fmt: skip
 SIZES = (100, 200, 500, 2000, 5000)
 
 
@@ -248,96 +271,22 @@ def time_row() -> Row:
     return {**times, "ratio": times["choose_k"] / times["fit"]}
 
 
-def error(answer: int, true: int) -> float:
-    return float(abs(np.log(answer / true)))
-
-
-def set_table(rows: list[Row], extra: dict[str, Callable[[Row], str]]) -> str:
-    """Return the answers of all rules, one line for every set."""
-    titles = ["set", *extra, "n", "classes", "choose_k", "range", "p", *RULES[1:]]
-    lines = [f"| {' | '.join(titles)} |", "|" + "---|" * len(titles)]
-    for row in rows:
-        marks = [f"**{row[r]}**" if row[r] == row["true"] else str(row[r]) for r in RULES]
-        cells = [row["set"], *(cell(row) for cell in extra.values()), str(row["n"]),
-                 str(row["true"]), marks[0], f"{row['low']} to {row['high']}", f"{row['p']:.1g}",
-                 *marks[1:]]  # fmt: skip
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def scores(groups: dict[str, list[Row]]) -> str:
-    """Return the mean error of every rule, for several groups of sets."""
-    lines = ["| sets | rule | mean abs. log ratio | exact | within one |", "|---|---|---|---|---|"]
-    for title, some in groups.items():
-        for rule in RULES if some else ():
-            errors = np.mean([error(row[rule], row["true"]) for row in some])
-            exact = sum(row[rule] == row["true"] for row in some)
-            near = sum(abs(row[rule] - row["true"]) <= 1 for row in some)
-            lines.append(f"| {title}, {len(some)} | {rule} | {errors:.2f} | {exact} | {near} |")
-        if some:
-            inside = sum(row["low"] <= row["true"] <= row["high"] for row in some)
-            width = np.mean([row["high"] - row["low"] + 1 for row in some])
-            lines.append(
-                f"| {title}, {len(some)} | range | width {width:.1f} | {inside} inside | |"
-            )
-    return "\n".join(lines)
-
-
-def set_tables(rows: list[Row]) -> str:
+def set_rows(wanted: list[str], checkout: Path | None) -> Iterator[tuple[str, Callable[[], Row]]]:
     half = halves()
-    scored = [row for row in rows if "choose_k" in row]
-    groups = {title: [row for row in scored if half[row["set"]] == title]
-              for title in ("decide", "confirm")}  # fmt: skip
-    errors = [error(row["earlier range"], row["true"]) for row in rows]
-    exact = sum(row["earlier range"] == row["true"] for row in rows)
-    return "\n\n".join([
-        set_table(scored, {"half": lambda row: half[row["set"]]}),
-        scores(groups | {"all": scored}),
-        f"Range 2 to max(12, 1.5 k), {len(rows)} sets: mean {np.mean(errors):.2f}, {exact} exact",
-    ])  # fmt: skip
+    for entry in present():
+        if half.get(entry.name, wanted[0]) in wanted and entry.n <= 2 * ROWS:
+            yield f"set {entry.name}", lambda entry=entry: row_of_set(entry)
+            if checkout and entry.name in half:
+                yield (f"earlier set {entry.name}",
+                       lambda entry=entry: earlier(checkout, load(entry)))  # fmt: skip
 
 
-def unseen_tables(rows: list[Row]) -> str:
-    clustered = [row for row in rows if row["ari"] >= CLUSTERED]
-    extra = {"views": lambda row: str(row["views"]), "ARI": lambda row: f"{row['ari']:.2f}"}
-    groups = {"all": rows, f"ARI {CLUSTERED} or more": clustered}
-    return set_table(rows, extra) + "\n\n" + scores(groups)
-
-
-def summaries(rows: dict[str, Row]) -> str:
-    lines = ["| data without clusters | draws | no structure |", "|---|---|---|"]
-    for kind in KINDS:
-        some = [row for row in rows.values() if row.get("kind") == kind]
-        right = sum(row["answer"] == 1 for row in some)
-        lines += [f"| {kind} | {len(some)} | {right} |"] if some else []
-    lines += ["", "| planted clusters | draws with ARI above 0.9 | structure found | exact |",
-              "|---|---|---|---|"]  # fmt: skip
-    for true in (3, 5, 8):
-        planted = [r for name, r in rows.items() if name.startswith(f"planted {true} ")]
-        some = [r for r in planted if r["ari"] > 0.9]
-        found, exact = sum(r["answer"] > 1 for r in some), sum(r["answer"] == true for r in some)
-        lines += [f"| {true} | {len(some)} | {found} | {exact} |"] if some else []
-    lines += ["", "| set | method | classes | choose_k | range | seconds |", "|" + "---|" * 6]
-    for row in (row for row in rows.values() if "method" in row):
-        lines.append(f"| {row['set']} | {row['method']} | {row['true']} | {row['answer']} "
-                     f"| {row['low']} to {row['high']} | {row['seconds']:.0f} |")  # fmt: skip
-    if "time" in rows:
-        lines += ["", "CPU: fit {fit:.2f} s, choose_k {choose_k:.2f} s: {ratio:.1f} fits".format(
-            **rows["time"])]  # fmt: skip
-    return "\n".join(lines)
-
-
-def tasks(
-    parts: list[str], wanted: list[str], sets: Path
-) -> Iterator[tuple[str, Callable[[], Row]]]:
+def tasks(given: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Row]]]:
+    parts = given.part
     if "time" in parts:
         yield "time", time_row
-    if "sets" in parts:
-        half = halves()
-        for entry in present():
-            if half.get(entry.name, wanted[0]) in wanted and entry.n <= 2 * ROWS:
-                yield f"set {entry.name}", lambda entry=entry: row_of_set(entry)
-    yield from unseen_rows(sets) if "unseen" in parts else ()
+    yield from set_rows(given.half, given.earlier) if "sets" in parts else ()
+    yield from unseen_rows(given.unseen, given.earlier) if "unseen" in parts else ()
     yield from noise_rows() if "noise" in parts else ()
     yield from planted_rows() if "planted" in parts else ()
     yield from other_rows() if "other" in parts else ()
@@ -349,20 +298,23 @@ def main() -> None:
     parser.add_argument("--half", nargs="+", choices=("decide", "confirm"),
                         default=["decide", "confirm"])  # fmt: skip
     parser.add_argument("--unseen", type=Path, default=Path("unseen"))
+    parser.add_argument("--earlier", type=Path)
     parser.add_argument("--out", type=Path, default=Path("choose_k.jsonl"))
     given = parser.parse_args()
     kept = given.out.read_text().splitlines() if given.out.exists() else []
     rows = {row.pop("task"): row for row in map(json.loads, kept)}
     warnings.simplefilter("ignore")
-    for name, measure in tasks(given.part, given.half, given.unseen):
+    for name, measure in tasks(given):
         if name not in rows:
             rows[name] = measure()
             with given.out.open("a") as file:
                 file.write(json.dumps({"task": name, **rows[name]}) + "\n")
             print(name, rows[name], flush=True)
-    for start, tables in (("set ", set_tables), ("unseen ", unseen_tables)):
-        if some := [row for name, row in rows.items() if name.startswith(start)]:
-            print(tables(some), end="\n\n")
+    answered = {name: row | rows.get(f"earlier {name}", {}) for name, row in rows.items()}
+    if some := [row for name, row in answered.items() if name.startswith("set ")]:
+        print(set_tables(some, halves()), end="\n\n")
+    if some := [row for name, row in answered.items() if name.startswith("unseen ")]:
+        print(unseen_tables(some), end="\n\n")
     print(summaries(rows))
 
 
