@@ -7,9 +7,7 @@
 sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphabetical order
          (case ignored) those at odd places are the deciding half. Those at even places were to
          confirm the rule, but its last constants were chosen with both halves known. Labels only
-         score.
-         A second table has all sets and the range 2 to max(12, 1.5 k) of earlier versions: every
-         number up to 30, then every fifth. Sets of more than 5000 samples are cut to 5000.
+         score. Sets of more than 5000 samples are cut to 5000.
 unseen   The sets of `unseen_sets.py` in the folder --unseen, numbers 2 to 20. They were fixed
          before any was clustered, and nothing was chosen on them. A second summary has those on
          which graph fusion with the true number has an ARI of 0.3 or more.
@@ -100,11 +98,6 @@ def earlier(checkout: Path, views: MultiView) -> Row:
     return json.loads(run.stdout)
 
 
-def earlier_range(true: int, n: int) -> list[int]:
-    most = max(12, int(np.ceil(1.5 * true)))
-    return [k for k in (*range(2, min(most, 30) + 1), *range(35, most + 1, 5)) if k <= n // 2]
-
-
 def rivals(model: GraphFusion, views: MultiView) -> dict[str, int]:
     """Return the answers of other rules on the same fused graph and its embedding."""
     ks = checked_range("auto", len(views))
@@ -152,11 +145,7 @@ def gap_statistic(X: np.ndarray, ks: list[int], rng: np.random.Generator) -> int
 def row_of_set(entry: Dataset) -> Row:
     views = load(entry)
     model = GraphFusion(2, precomputed=views.kernels)
-    found: Row = {"set": entry.name, "n": len(views), "true": entry.k}
-    if entry.k <= RANGE[1]:
-        found |= answers(model, views)
-    found["earlier range"] = choose_k(model, views, earlier_range(entry.k, len(views))).k
-    return found
+    return {"set": entry.name, "n": len(views), "true": entry.k, **answers(model, views)}
 
 
 def answers(model: GraphFusion, views: MultiView) -> Row:
@@ -274,9 +263,9 @@ def time_row() -> Row:
 def set_rows(wanted: list[str], checkout: Path | None) -> Iterator[tuple[str, Callable[[], Row]]]:
     half = halves()
     for entry in present():
-        if half.get(entry.name, wanted[0]) in wanted and entry.n <= 2 * ROWS:
+        if half.get(entry.name) in wanted and entry.n <= 2 * ROWS:
             yield f"set {entry.name}", lambda entry=entry: row_of_set(entry)
-            if checkout and entry.name in half:
+            if checkout:
                 yield (f"earlier set {entry.name}",
                        lambda entry=entry: earlier(checkout, load(entry)))  # fmt: skip
 

@@ -58,16 +58,10 @@ def scores(groups: dict[str, list[Row]]) -> str:
 
 
 def set_tables(rows: list[Row], half: dict[str, str]) -> str:
-    scored = [row for row in rows if "choose_k" in row]
-    groups = {title: [row for row in scored if half[row["set"]] == title]
+    groups = {title: [row for row in rows if half[row["set"]] == title]
               for title in ("decide", "confirm")}  # fmt: skip
-    errors = [error(row["earlier range"], row["true"]) for row in rows]
-    exact = sum(row["earlier range"] == row["true"] for row in rows)
-    return "\n\n".join([
-        set_table(scored, {"half": lambda row: half[row["set"]]}),
-        scores(groups | {"all": scored}),
-        f"Range 2 to max(12, 1.5 k), {len(rows)} sets: mean {np.mean(errors):.2f}, {exact} exact",
-    ])  # fmt: skip
+    table = set_table(rows, {"half": lambda row: half[row["set"]]})
+    return table + "\n\n" + scores(groups | {"all": rows})
 
 
 def unseen_tables(rows: list[Row]) -> str:
