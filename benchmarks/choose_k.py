@@ -1,14 +1,18 @@
 """How many clusters: choose_k beside other rules, on data sets, noise and planted clusters.
 
-    MKCLUST_DATA=... python benchmarks/choose_k.py [--part sets noise planted other time]
-                                                   [--half decide confirm] [--out FILE]
+    MKCLUST_DATA=... python benchmarks/choose_k.py [--part sets unseen noise planted other time]
+                                                   [--half decide confirm] [--unseen FOLDER]
+                                                   [--earlier CHECKOUT] [--out FILE]
 
 sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphabetical order
          (case ignored) those at odd places are the deciding half. Those at even places were to
          confirm the rule, but its last constants were chosen with both halves known. Labels only
-         score.
-         A second table has all sets and the range 2 to max(12, 1.5 k) of earlier versions: every
-         number up to 30, then every fifth. Sets of more than 5000 samples are cut to 5000.
+         score. Sets of more than 5000 samples are cut to 5000.
+unseen   The sets of `unseen_sets.py` in the folder --unseen, numbers 2 to 20. They were fixed
+         before any was clustered, and nothing was chosen on them. A second summary has those on
+         which graph fusion with the true number has an ARI of 0.3 or more.
+earlier  With --earlier, a worktree of commit 3b461b2: the rule of that commit on the same sets,
+         each cut to 1500 samples, as many as choose_k compares.
 noise    Pure noise and one planted cluster, 100 to 5000 samples, 2 to 6 views; further kinds of
          data without clusters that the null model does not describe exactly.
 planted  Planted clusters whose ARI at the true number is above 0.9.
@@ -23,6 +27,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
+import subprocess
+import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -30,6 +38,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from choose_k_tables import KINDS, Row, set_tables, summaries, unseen_tables
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
@@ -37,15 +46,14 @@ from mkclust import AKKM, MKCDNM, GraphFusion, MultiView, choose_k, datasets, me
 from mkclust.bench.registry import Dataset, registered
 from mkclust.graph_fusion.diffusion_map import diffusion_map, n_components_for
 from mkclust.inspection.choose_k import RANGE, checked_range
+from mkclust.inspection.choose_k import ROWS as COMPARED
 from mkclust.inspection.structure import modularity_of
 from mkclust.linalg.kmeans import unit_rows
 
 ROWS = 5000
 RIVAL_ROWS = 1000  # for silhouette and gap statistic
 REFERENCES = 5  # of the gap statistic
-PARTS = ("sets", "noise", "planted", "other", "time")
-RULES = ("choose_k", "without null", "modularity alone", "eigengap", "silhouette", "gap statistic")
-Row = dict[str, Any]
+PARTS = ("sets", "unseen", "noise", "planted", "other", "time")
 
 
 def folder() -> Path:
@@ -68,15 +76,26 @@ def halves() -> dict[str, str]:
 
 
 def load(entry: Dataset) -> MultiView:
-    views = entry.load(folder())
-    if len(views) <= ROWS:
+    return cut(entry.load(folder()))
+
+
+def cut(views: MultiView, rows: int = ROWS) -> MultiView:
+    if len(views) <= rows:
         return views
-    return views[np.sort(np.random.default_rng(0).choice(len(views), ROWS, replace=False))]
+    return views[np.sort(np.random.default_rng(0).choice(len(views), rows, replace=False))]
 
 
-def earlier_range(true: int, n: int) -> list[int]:
-    most = max(12, int(np.ceil(1.5 * true)))
-    return [k for k in (*range(2, min(most, 30) + 1), *range(35, most + 1, 5)) if k <= n // 2]
+def earlier(checkout: Path, views: MultiView) -> Row:
+    """Return the answers of an earlier commit's rule."""
+    views = cut(views, COMPARED)
+    with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
+        file.write(pickle.dumps((list(views.views), views.kernels)))
+        file.flush()
+        script = Path(__file__).with_name("earlier_k.py")
+        run = subprocess.run([sys.executable, script, file.name], check=True, text=True,
+                             env=os.environ | {"PYTHONPATH": f"{checkout / 'src'}"},
+                             stdout=subprocess.PIPE)  # fmt: skip
+    return json.loads(run.stdout)
 
 
 def rivals(model: GraphFusion, views: MultiView) -> dict[str, int]:
@@ -126,15 +145,39 @@ def gap_statistic(X: np.ndarray, ks: list[int], rng: np.random.Generator) -> int
 def row_of_set(entry: Dataset) -> Row:
     views = load(entry)
     model = GraphFusion(2, precomputed=views.kernels)
-    found: Row = {"set": entry.name, "n": len(views), "true": entry.k}
-    if entry.k <= RANGE[1]:
-        began = time.process_time()
-        choice = choose_k(model, views)
-        found |= {"seconds": time.process_time() - began, "choose_k": choice.k}
-        found |= {"low": choice.low, "high": choice.high, "p": choice.p_value}
-        found |= rivals(model, views)
-    found["earlier range"] = choose_k(model, views, earlier_range(entry.k, len(views))).k
-    return found
+    return {"set": entry.name, "n": len(views), "true": entry.k, **answers(model, views)}
+
+
+def answers(model: GraphFusion, views: MultiView) -> Row:
+    """Return the answers of all rules, numbers 2 to 20."""
+    began = time.process_time()
+    choice = choose_k(model, views)
+    found = {"seconds": time.process_time() - began, "choose_k": choice.k}
+    found |= {"low": choice.low, "high": choice.high, "p": choice.p_value}
+    return found | rivals(model, views)
+
+
+def unseen_views(file: Path) -> MultiView:
+    kept = np.load(file)
+    tables = {name.removeprefix("view "): kept[name] for name in kept if name != "labels"}
+    return MultiView(list(tables.values()), names=list(tables), labels=kept["labels"])
+
+
+def unseen_rows(sets: Path, checkout: Path | None) -> Iterator[tuple[str, Callable[[], Row]]]:
+    for file in sorted(sets.glob("*.npz"), key=lambda file: file.stem.lower()):
+
+        def row(file: Path = file) -> Row:
+            whole = unseen_views(file)
+            views, true = cut(whole), len(np.unique(whole.labels))
+            fitted = GraphFusion(true, random_state=0).fit(views)
+            return {"set": file.stem, "n": len(whole), "true": true, "views": len(views.views),
+                    "ari": metrics.ari(views.labels, fitted.labels_),
+                    **answers(GraphFusion(2), views)}  # fmt: skip
+
+        yield f"unseen {file.stem}", row
+        if checkout:
+            yield (f"earlier unseen {file.stem}",
+                   lambda file=file: earlier(checkout, unseen_views(file)))  # fmt: skip
 
 
 def noise_views(kind: str, n: int, m: int, seed: int) -> MultiView:
@@ -155,8 +198,6 @@ def noise_views(kind: str, n: int, m: int, seed: int) -> MultiView:
     return MultiView([np.exp(0.7 * rng.standard_normal((n, 10))) for _ in range(m)])
 
 
-KINDS = {"pure noise": 100, "one cluster": 100, "one long cluster": 40, "yes/no": 20,
-         "uniform": 20, "log-normal": 20}  # fmt: skip
 SIZES = (100, 200, 500, 2000, 5000)
 
 
@@ -219,73 +260,22 @@ def time_row() -> Row:
     return {**times, "ratio": times["choose_k"] / times["fit"]}
 
 
-def error(answer: int, true: int) -> float:
-    return float(abs(np.log(answer / true)))
-
-
-def set_tables(rows: list[Row]) -> str:
+def set_rows(wanted: list[str], checkout: Path | None) -> Iterator[tuple[str, Callable[[], Row]]]:
     half = halves()
-    scored = [row for row in rows if "choose_k" in row]
-    lines = ["| set | half | n | classes | choose_k | range | p | " + " | ".join(RULES[1:]) + " |",
-             "|" + "---|" * (7 + len(RULES) - 1)]  # fmt: skip
-    for row in scored:
-        marks = [f"**{row[r]}**" if row[r] == row["true"] else str(row[r]) for r in RULES]
-        lines.append(
-            f"| {row['set']} | {half[row['set']]} | {row['n']} | {row['true']} | {marks[0]} "
-            f"| {row['low']} to {row['high']} | {row['p']:.1g} | {' | '.join(marks[1:])} |"
-        )
-    lines += ["", "| sets | rule | mean abs. log ratio | exact | within one |",
-              "|---|---|---|---|---|"]  # fmt: skip
-    for title in ("decide", "confirm", "all"):
-        some = [row for row in scored if title in ("all", half[row["set"]])]
-        for rule in RULES if some else ():
-            errors = np.mean([error(row[rule], row["true"]) for row in some])
-            exact = sum(row[rule] == row["true"] for row in some)
-            near = sum(abs(row[rule] - row["true"]) <= 1 for row in some)
-            lines.append(f"| {title}, {len(some)} | {rule} | {errors:.2f} | {exact} | {near} |")
-        if some:
-            inside = sum(row["low"] <= row["true"] <= row["high"] for row in some)
-            width = np.mean([row["high"] - row["low"] + 1 for row in some])
-            lines.append(
-                f"| {title}, {len(some)} | range | width {width:.1f} | {inside} inside | |"
-            )
-    errors = [error(row["earlier range"], row["true"]) for row in rows]
-    exact = sum(row["earlier range"] == row["true"] for row in rows)
-    lines += ["", f"Range 2 to max(12, 1.5 k), {len(rows)} sets: mean {np.mean(errors):.2f}, "
-              f"{exact} exact"]  # fmt: skip
-    return "\n".join(lines)
+    for entry in present():
+        if half.get(entry.name) in wanted and entry.n <= 2 * ROWS:
+            yield f"set {entry.name}", lambda entry=entry: row_of_set(entry)
+            if checkout:
+                yield (f"earlier set {entry.name}",
+                       lambda entry=entry: earlier(checkout, load(entry)))  # fmt: skip
 
 
-def summaries(rows: dict[str, Row]) -> str:
-    lines = ["| data without clusters | draws | no structure |", "|---|---|---|"]
-    for kind in KINDS:
-        some = [row for row in rows.values() if row.get("kind") == kind]
-        right = sum(row["answer"] == 1 for row in some)
-        lines += [f"| {kind} | {len(some)} | {right} |"] if some else []
-    lines += ["", "| planted clusters | draws with ARI above 0.9 | structure found | exact |",
-              "|---|---|---|---|"]  # fmt: skip
-    for true in (3, 5, 8):
-        some = [r for r in rows.values() if "ari" in r and r["true"] == true and r["ari"] > 0.9]
-        found, exact = sum(r["answer"] > 1 for r in some), sum(r["answer"] == true for r in some)
-        lines += [f"| {true} | {len(some)} | {found} | {exact} |"] if some else []
-    lines += ["", "| set | method | classes | choose_k | range | seconds |", "|" + "---|" * 6]
-    for row in (row for row in rows.values() if "method" in row):
-        lines.append(f"| {row['set']} | {row['method']} | {row['true']} | {row['answer']} "
-                     f"| {row['low']} to {row['high']} | {row['seconds']:.0f} |")  # fmt: skip
-    if "time" in rows:
-        lines += ["", "CPU: fit {fit:.2f} s, choose_k {choose_k:.2f} s: {ratio:.1f} fits".format(
-            **rows["time"])]  # fmt: skip
-    return "\n".join(lines)
-
-
-def tasks(parts: list[str], wanted: list[str]) -> Iterator[tuple[str, Callable[[], Row]]]:
+def tasks(given: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Row]]]:
+    parts = given.part
     if "time" in parts:
         yield "time", time_row
-    if "sets" in parts:
-        half = halves()
-        for entry in present():
-            if half.get(entry.name, wanted[0]) in wanted and entry.n <= 2 * ROWS:
-                yield f"set {entry.name}", lambda entry=entry: row_of_set(entry)
+    yield from set_rows(given.half, given.earlier) if "sets" in parts else ()
+    yield from unseen_rows(given.unseen, given.earlier) if "unseen" in parts else ()
     yield from noise_rows() if "noise" in parts else ()
     yield from planted_rows() if "planted" in parts else ()
     yield from other_rows() if "other" in parts else ()
@@ -296,18 +286,24 @@ def main() -> None:
     parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--half", nargs="+", choices=("decide", "confirm"),
                         default=["decide", "confirm"])  # fmt: skip
+    parser.add_argument("--unseen", type=Path, default=Path("unseen"))
+    parser.add_argument("--earlier", type=Path)
     parser.add_argument("--out", type=Path, default=Path("choose_k.jsonl"))
     given = parser.parse_args()
     kept = given.out.read_text().splitlines() if given.out.exists() else []
     rows = {row.pop("task"): row for row in map(json.loads, kept)}
     warnings.simplefilter("ignore")
-    for name, measure in tasks(given.part, given.half):
+    for name, measure in tasks(given):
         if name not in rows:
             rows[name] = measure()
             with given.out.open("a") as file:
                 file.write(json.dumps({"task": name, **rows[name]}) + "\n")
             print(name, rows[name], flush=True)
-    print(set_tables([row for name, row in rows.items() if name.startswith("set ")]))
+    answered = {name: row | rows.get(f"earlier {name}", {}) for name, row in rows.items()}
+    if some := [row for name, row in answered.items() if name.startswith("set ")]:
+        print(set_tables(some, halves()), end="\n\n")
+    if some := [row for name, row in answered.items() if name.startswith("unseen ")]:
+        print(unseen_tables(some), end="\n\n")
     print(summaries(rows))
 
 

@@ -169,8 +169,8 @@ def choose_k(
     eigenproblem. The model fitted afterwards has neighbors of its own: they differ only where
     clusters have fewer than 20 samples on average.
 
-    On 27 data sets the mean of ``abs(log(k / classes))`` is 0.20 and 12 answers are exact: treat
-    k as a suggestion.
+    The mean of ``abs(log(k / classes))`` is 0.20 on the 27 data sets that the rule was made on,
+    and 0.59 on 35 others: treat k as a suggestion.
 
     Parameters
     ----------
