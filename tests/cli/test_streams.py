@@ -1,14 +1,13 @@
 """Streams, names and disks that fail: results are kept, and nothing ends in a traceback."""
 
 import errno
-import json
 import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+from _support.whole_runs import shell
 from mkclust import datasets
 from mkclust.cli import output_directory
 from mkclust.io import atomic
@@ -25,53 +24,16 @@ def views(tmp_path):
     return made
 
 
-def shell(folder, command):
-    """Run a line of bash with MKCLUST as the command, in a folder; code, stdout, stderr."""
-    line = command.replace("MKCLUST", f"{sys.executable} -m mkclust")
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", line], cwd=folder, capture_output=True)
-    return done.returncode, done.stdout, done.stderr
-
-
 @linux
-def test_a_reader_that_stops_reading_loses_nothing(views, tmp_path):
-    command = f"MKCLUST cluster views.npz {' '.join(FAST)} --save m.npz | head -1"
-    code, out, err = shell(tmp_path, command)
-    assert code == 0 and err == b"" and out.count(b"\n") == 1
-    assert (tmp_path / "m.npz").exists() and (tmp_path / "mkclust-out" / "result.json").exists()
-
-
-@linux
-@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-", ">&- 2>&- <&-"])
-def test_closed_streams_are_no_error(views, tmp_path, closed):
-    code, _, err = shell(tmp_path, f"MKCLUST cluster views.npz {' '.join(FAST)} {closed}")
-    assert code == 0 and err == b""
-    assert json.loads((tmp_path / "mkclust-out" / "result.json").read_text())["clusters"]
-
-
-@linux
-def test_a_full_standard_output_is_named(views, tmp_path):
-    code, _, err = shell(tmp_path, f"MKCLUST cluster views.npz {' '.join(FAST)} > /dev/full")
+def test_a_full_standard_output_is_named(views, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = shell(f"MKCLUST cluster views.npz {' '.join(FAST)} > /dev/full")
     assert code == 1
     assert b"standard output: No space left on device; the results are in mkclust-out" in err
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("inspect", "views.npz"),
-        ("cluster", "views.npz", *FAST),
-        ("cluster", "views.npz", *FAST, "--views", "absent"),
-        ("cluster", "views.npz", *FAST, "--labels", "absent"),
-    ],
-)
-def test_terminal_escapes_in_names_are_not_printed(run, views, command):
-    _, out, err = run(*command)
-    assert "atac" in out + err
-    assert not {"\x1b", "\x07"} & {*(out + err)}
-
-
 @linux
-@pytest.mark.parametrize("name", ["a/part-1.npy", "a/part-1.parquet", "single.npy", "single.csv"])
+@pytest.mark.parametrize("name", ["a/part-1.parquet", "single.npy", "single.csv"])
 def test_a_named_pipe_is_refused(run, tmp_path, name):
     path = tmp_path / "data" / name
     path.parent.mkdir(parents=True)
@@ -91,30 +53,6 @@ def test_a_named_pipe_is_no_target_of_save(run, views, tmp_path):
     os.mkfifo(tmp_path / "pipe")
     code, _, err = run("cluster", "views.npz", *FAST, "--save", "pipe")
     assert code == 2 and "--save pipe is no regular file" in err
-
-
-def test_a_folder_as_target_is_refused_before_the_fit(run, views, tmp_path, monkeypatch):
-    monkeypatch.setattr("mkclust.cli.cluster.read_views", None)
-    (tmp_path / "models").mkdir()
-    code, _, err = run("cluster", "views.npz", *FAST, "--save", "models")
-    assert code == 2 and "--save models is a folder; name a file" in err
-
-
-@linux
-def test_file_names_that_are_not_utf8(tmp_path, views):
-    folder = os.fsencode(tmp_path) + b"/data\xff"
-    os.mkdir(folder)
-    for name, X in zip((b"a\xff.csv", b"a\xfe.csv"), views.views, strict=True):
-        rows = "".join(f"s{i},{x},{y}\n" for i, (x, y) in enumerate(X[:, :2]))
-        with open(folder + b"/" + name, "w") as file:
-            file.write(f"id,x,y\n{rows}")
-    command = "MKCLUST cluster $'data\\xff' -k 3 -o $'out\\xff' --save $'m\\xff.npz' --json"
-    code, out, err = shell(tmp_path, command)
-    assert code == 0 and b"Traceback" not in err
-    assert {*json.loads(out)["input"]["views"]} == {"a\\xff", "a\\xfe"}
-    written = os.listdir(os.fsencode(tmp_path) + b"/out\xff")
-    assert {b"result.json", b"labels.csv", b"report.html"} <= {*written}
-    assert b"m\xff.npz" in os.listdir(os.fsencode(tmp_path))
 
 
 class Full:
