@@ -25,9 +25,15 @@ import numpy as np
 from choose_k import load, rivals
 
 from mkclust import GraphFusion, MultiView, choose_k
-from mkclust.bench.gaps import with_gaps
 from mkclust.bench.peers import dense, neighbor_graph
-from mkclust.bench.registry import GROUPS, Dataset, dataset, registered, twelve_kernels
+from mkclust.bench.registry import (
+    GROUPS,
+    Dataset,
+    dataset,
+    registered,
+    twelve_kernels,
+    with_gaps,
+)
 from mkclust.bench.suite import load_suite
 
 MOST = 700  # samples, where sets are many, and for NEMO

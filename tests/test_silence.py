@@ -27,7 +27,7 @@ def rows():
 
 
 def test_the_table_has_rows_of_four_cells():
-    assert len(rows()) >= 25
+    assert len(rows()) >= 35
     assert {len(row) for row in rows()} == {4}
 
 
@@ -107,3 +107,20 @@ def test_equal_weights_are_described():
     model = GraphFusion(3, random_state=0).fit(views)
     assert model.equal_weights_ and np.ptp(model.weights_) < 1e-12
     assert any("no two views agree beyond chance" in text for text in model.describe())
+
+
+@pytest.mark.parametrize(
+    ("name", "large", "there"),
+    [
+        ("swmc", {"n_neighbors": 500}, {"n_neighbors": 28}),
+        ("cagl", {"n_neighbors": 500}, {"n_neighbors": 28}),
+        ("snf", {"n_neighbors": 500}, {"n_neighbors": 29}),
+        ("hmkc", {"c1": 500, "c2": 400}, {"c1": 29, "c2": 29}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+def test_neighbors_and_layers_beyond_the_samples_are_those_there_are(name, large, there):
+    asked, used = (METHODS[name](3, **s, random_state=0).fit(planted(30)) for s in (large, there))
+    np.testing.assert_array_equal(asked.labels_, used.labels_)
+    assert name != "snf" or asked.n_neighbors_ == 29
+    assert name != "hmkc" or asked.layer_sizes_.tolist() == [29, 29]

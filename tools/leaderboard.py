@@ -1,9 +1,10 @@
-"""Fill the tables and diagrams of docs/leaderboard.md and README.md from the results of a store.
+"""Fill the tables and diagrams of docs/leaderboard.md and README.md from the results of stores.
 
-    python tools/leaderboard.py [STORE]
+    python tools/leaderboard.py [STORE ...]
 
-With a store of ``mkclust bench run``, its results are written to docs/leaderboard.csv first. The
-pages are made from that file alone, so that a test can compare them with it.
+The families of which a store of ``mkclust bench run`` has results are replaced in
+docs/leaderboard.csv first. The pages are made from that file alone, so that a test can compare them
+with it.
 """
 
 from __future__ import annotations
@@ -209,10 +210,13 @@ def diagrams(records: Sequence[Record]) -> None:
         figure.savefig(DOCS / "images" / f"ranks-{suite}.png", dpi=110)
 
 
-def main(arguments: Sequence[str]) -> None:
-    if arguments:
-        store = Store(arguments[0])
-        save(record for suite in (*FAMILIES, SORTED) for record in store.records(suite))
+def main(stores: Sequence[str]) -> None:
+    records = load()
+    for path in stores:
+        new = [record for suite in (*FAMILIES, SORTED) for record in Store(path).records(suite)]
+        replaced = {record.suite for record in new}
+        records = [record for record in records if record.suite not in replaced] + new
+    save(records)
     records = load()
     for path, text in pages(records).items():
         path.write_text(text, encoding="utf-8")

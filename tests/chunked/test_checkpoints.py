@@ -6,8 +6,9 @@ import shutil
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from mkclust import MKCDNM, GraphFusion
+from mkclust import MKCDNM, GraphFusion, MultiView
 from mkclust.chunked import kmeans as kmeans_module
 from mkclust.chunked import passes, rows
 from mkclust.chunked.work import Work
@@ -89,6 +90,34 @@ def test_one_changed_value_of_an_array_is_refused_and_the_same_values_are_not(tm
     rows = "" if method == "mkc-dnm, graph" else r", in the \d+ rows from row \d+ on"
     with pytest.raises(InputError, match=f"they differ in view 'view2'{rows}"):
         fitted(views, tmp_path / "work", method)
+
+
+def sparse_views(least):
+    """Return the values of at least this magnitude; the last two rows of the first have none."""
+    views = [np.where(np.abs(view) >= least, view, 0.0) for view in views_of(0)]
+    views[0][-2:] = 0.0
+    views[1][-2:] = views_of(0)[1][-2:]
+    return [sp.csr_array(view) for view in views]
+
+
+def test_sparse_data_with_another_number_of_values_are_refused(tmp_path):
+    fitted(sparse_views(0.4), tmp_path, "graph-fusion")
+    for least in (0.5, 0.9, 0.0):
+        with pytest.raises(InputError, match="a run of other data"):
+            fitted(sparse_views(least), tmp_path, "graph-fusion")
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
+def test_other_samples_that_a_sparse_view_lacks_are_refused(tmp_path):
+    """The stored values are the same, whichever of the last two samples is missing."""
+    for missing in (N - 2, N - 1):
+        present = np.ones((N, 2), dtype=bool)
+        present[missing, 0] = False
+        views = MultiView(sparse_views(0.4), present=present)
+        if missing == N - 2:
+            fitted(views, tmp_path, "graph-fusion")
+    with pytest.raises(InputError, match=r"holds another run \(different: missing samples\)"):
+        fitted(views, tmp_path, "graph-fusion")
 
 
 @pytest.mark.parametrize(

@@ -146,3 +146,22 @@ def test_a_manifest_names_no_other_file_as_a_model(tmp_path, models, model):
     content = json.loads((tmp_path / NAME).read_text()) | {"model": model}
     (tmp_path / NAME).write_text(json.dumps(content))
     assert read_manifest(tmp_path).model is None
+
+
+def test_names_of_255_bytes_are_written(tmp_path, models):
+    folder, target = tmp_path / ("é" * 127), tmp_path / ("名" * 83 + ".npz")
+    for number in (0, 1):
+        write_run(folder, number, models, target)
+        assert sound_runs(folder) == {str(number)}
+    assert {path.name for path in tmp_path.iterdir()} == {folder.name, target.name}
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()])
+def test_a_model_whose_results_cannot_be_written_leaves_no_temporary_file(tmp_path, models, error):
+    def write(_):
+        raise error
+
+    model = StagedModel.written(models[0].save, tmp_path / "model.npz")
+    with pytest.raises(type(error)):
+        OutputFolder(tmp_path / "out").write(write, model)
+    assert not [*tmp_path.iterdir()]

@@ -24,39 +24,9 @@ def tables(tmp_path):
     return tmp_path / "d"
 
 
-@pytest.fixture
-def truth(tables):
-    """The known classes, in a file with the name of a result."""
-    classes = np.arange(60) % 3
-    text = "".join(f"{label}\n" for label in ["class", *classes])
-    (tables / "labels.csv").write_text(text)
-    return tables / "labels.csv"
-
-
 def contents(folder):
     files = [path for path in folder.rglob("*") if path.is_file()]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-def test_the_input_folder_is_no_output_folder_if_a_file_would_be_lost(run, tables, truth):
-    before = contents(tables)
-    for more in ((), ("--overwrite",)):
-        code, _, err = run("cluster", "d", "-k", 3, "-o", "d", *QUICK, *more)
-        assert code == 2 and "labels.csv" in err and "input of this run" in err
-        assert contents(tables) == before
-
-
-def test_results_beside_the_input_are_not_read_again(run, tables):
-    code, _, _ = run("cluster", "d", "-k", 3, "-o", "d", "--no-report")
-    assert code == 0
-    first = contents(tables)
-    code, out, _ = run("cluster", "d", "-k", 3, "-o", "d", "--no-report")
-    said = " ".join(out.split())
-    assert code == 0 and "60 samples, 2 views, 3 clusters" in said
-    assert "stability.csv in the folder, which are results of mkclust." in said
-    assert "ACC" not in said
-    assert contents(tables)["labels.csv"] == first["labels.csv"]
-    assert read(tables).names == ("view1", "view2") and read(tables).labels is None
 
 
 def test_an_output_folder_inside_the_input_folder_is_not_read(run, tables, monkeypatch):
@@ -85,15 +55,9 @@ def test_results_are_refused_as_input_and_as_known_classes(run, tables, tmp_path
 
 def test_parts_written_by_a_run_are_neither_views_nor_classes(run, tmp_path):
     views = datasets.make_views(60, 3, 2, noise=0.5, random_state=0)
-    for name, view in zip(("colour", "embedding"), views.views, strict=True):
+    for name, view in zip(("colour", "shape"), views.views, strict=True):
         (tmp_path / "p" / name).mkdir(parents=True)
         np.save(tmp_path / "p" / name / "part-0.npy", view)
-    before = contents(tmp_path / "p")
-    for more in ((), ("--overwrite",)):
-        code, _, err = run("cluster", "p", "-k", 3, "-o", "p", *CHUNKS, *QUICK, *more)
-        assert code == 2 and "embedding/part-0.npy" in err
-        assert contents(tmp_path / "p") == before
-    (tmp_path / "p" / "embedding").rename(tmp_path / "p" / "shape")
     for _ in range(2):
         code, out, _ = run("cluster", "p", "-k", 3, "-o", "p", *CHUNKS, *QUICK)
         assert code == 0 and "60 samples, 2 views" in out
@@ -152,13 +116,6 @@ def test_folders_are_created_with_their_results_at_once(run, tables, tmp_path):
         f"b/c/{name}"
         for name in ("labels.csv", "embedding.npz", "markers.csv", "result.json", "mkclust.json")
     }
-
-
-def test_a_directory_as_target_of_save_is_refused_before_the_fit(run, tables, tmp_path):
-    (tmp_path / "models").mkdir()
-    code, _, err = run("cluster", "d", "-k", 3, "--save", "models")
-    assert code == 2 and "--save models is a folder" in err
-    assert not (tmp_path / "mkclust-out").exists()
 
 
 def test_save_replaces_models_only(run, tables, tmp_path):

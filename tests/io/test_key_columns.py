@@ -146,15 +146,3 @@ def test_columns_given_by_the_caller_stay_features():
 
     split = split_columns(made[0], {"one": ["participant_id", "g0"], "two": ["g1"]})
     assert split.widths == (2, 1)
-
-
-def test_the_command_line_names_its_option(run, tmp_path):
-    made, _ = frames("unit")
-    (tmp_path / "data").mkdir()
-    written(tmp_path / "data", made)
-    options = ("-k", 3, "--no-report", "--no-stability")
-    code, out, err = run("cluster", "data", *options)
-    assert code == 0 and err == ""
-    assert "column 'unit'" in out and "--index unit" in " ".join(out.split())
-    code, out, _ = run("cluster", "data", *options, "--index", "unit")
-    assert code == 0 and "has a different whole number" not in out

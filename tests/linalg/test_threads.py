@@ -1,34 +1,14 @@
 """Several views at once: same results, threads restored, errors and progress passed on."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
-from mkclust import MKCDNM, GraphFusion, datasets
+from _support.whole_runs import blas_threads_now, two_blas_threads
 from mkclust.linalg.threads import blas_threads, in_parallel, one_thread
 from mkclust.progress import listening, step
-
-
-def blas_now():
-    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-
-@pytest.fixture
-def two_blas_threads():
-    """Two threads for BLAS, set by a thread that has ended: no block of this thread is open."""
-
-    def set_threads(number):
-        thread = threading.Thread(target=threadpool_limits, args=(number, "blas"))
-        thread.start()
-        thread.join()
-
-    set_threads(2)
-    assert blas_now() == {2}
-    yield
-    set_threads(1)
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 8])
@@ -49,17 +29,17 @@ def test_as_many_workers_as_blas_had_threads_and_no_more():
 
 def test_blas_has_one_thread_inside_and_its_own_number_after():
     with threadpool_limits(2, user_api="blas"):
-        inside = in_parallel(lambda _: blas_now(), range(3), at_once=2)
+        inside = in_parallel(lambda _: blas_threads_now(), range(3), at_once=2)
         assert inside == [{1}] * 3
-        assert blas_now() == {2}
+        assert blas_threads_now() == {2}
         with pytest.raises(ZeroDivisionError):
             in_parallel(lambda x: 1 / x, [1, 0], at_once=2)
-        assert blas_now() == {2}
+        assert blas_threads_now() == {2}
 
 
 def test_one_at_a_time_leaves_blas_alone():
     with threadpool_limits(2, user_api="blas"):
-        assert in_parallel(lambda _: blas_now(), range(2), at_once=1) == [{2}] * 2
+        assert in_parallel(lambda _: blas_threads_now(), range(2), at_once=1) == [{2}] * 2
 
 
 def test_progress_reaches_the_listener_of_the_caller():
@@ -78,7 +58,7 @@ def test_products_do_not_depend_on_the_number_of_workers():
     np.testing.assert_array_equal(two, one)
 
 
-def test_overlapping_blocks_of_several_threads_leave_blas_as_it_was(two_blas_threads):
+def test_overlapping_blocks_of_several_threads_leave_blas_as_it_was():
     entered, leave, left = threading.Event(), threading.Event(), threading.Event()
 
     def first():
@@ -87,27 +67,11 @@ def test_overlapping_blocks_of_several_threads_leave_blas_as_it_was(two_blas_thr
             leave.wait(10)
         left.set()  # the block that was entered first is left first
 
-    threading.Thread(target=first).start()
-    assert entered.wait(10)
-    with one_thread():
-        leave.set()
-        assert left.wait(10)
-        assert blas_now() == {1}
-    assert blas_now() == {2}
-
-
-def test_concurrent_fits_leave_blas_as_it_was_and_give_the_labels_of_one_after_another(
-    two_blas_threads,
-):
-    views = datasets.make_views(90, n_clusters=3, n_views=3, noise=0.5, random_state=0)
-
-    def fitted(seed):
-        model = GraphFusion if seed % 2 else MKCDNM
-        return model(3, random_state=seed).fit(views).labels_
-
-    alone = [fitted(seed) for seed in range(8)]
-    for _ in range(3):
-        with ThreadPoolExecutor(4) as pool:
-            together = list(pool.map(fitted, range(8)))
-        assert blas_now() == {2}
-        np.testing.assert_array_equal(together, alone)
+    with two_blas_threads():
+        threading.Thread(target=first).start()
+        assert entered.wait(10)
+        with one_thread():
+            leave.set()
+            assert left.wait(10)
+            assert blas_threads_now() == {1}
+        assert blas_threads_now() == {2}

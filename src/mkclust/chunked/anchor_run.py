@@ -127,7 +127,9 @@ class AnchorRun(RowRun):
         settings: Mapping[str, Any],
         present: np.ndarray | None = None,
     ) -> None:
-        super().__init__(rows, seed, engine, folder, {"seed": seed, **settings})
+        missing = "" if present is None else hashlib.sha256(present.tobytes()).hexdigest()
+        described = {"seed": seed, **settings, "missing samples": missing}
+        super().__init__(rows, seed, engine, folder, described)
         self.present = present
         self._pieces = rows.pieces(native=True)
 

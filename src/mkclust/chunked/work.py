@@ -83,13 +83,16 @@ class Work:
         if kept is None:
             self.save(name, {"checksums": checksums})
             return
-        differ = np.argwhere((kept["checksums"] != checksums).any(axis=2))
-        if len(differ):
-            raise InputError(
-                f"the work folder {self.folder} holds a run of other data: they differ in "
-                f"{where(*map(int, differ[0]))}; give the same data to continue it, or an empty "
-                "folder"
-            )
+        before, place = kept["checksums"], "the size of their rows"
+        if before.shape == checksums.shape:
+            differ = np.argwhere((before != checksums).any(axis=2))
+            if not len(differ):
+                return
+            place = where(*map(int, differ[0]))
+        raise InputError(
+            f"the work folder {self.folder} holds a run of other data: they differ in {place}; "
+            "give the same data to continue it, or an empty folder"
+        )
 
     def load(self, name: str) -> Arrays | None:
         """Return a finished result, or None where there is none with a valid seal."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ..exceptions import InputError
 from ..io.archive import FORMAT
-from ..io.atomic import passing
+from ..io.atomic import SHOWN, passing
 from ..io.manifest import NAME as MANIFEST
 from ..io.manifest import PARTS, RESULTS, Manifest, checksum, read_manifest
 
@@ -54,7 +54,7 @@ class StagedModel:
         """Write the model that ``save(path)`` writes under a temporary name."""
         target = Path(os.path.abspath(target))
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{secrets.token_hex(8)}.{target.name[:100]}")
+        temporary = target.with_name(f".{secrets.token_hex(8)}.{target.name[:SHOWN]}")
         passing(temporary)
         save(temporary)
         return cls(temporary, target)
@@ -109,12 +109,15 @@ class OutputFolder:
                 return self._placed(write, model)
         except (OSError, InputError) as error:
             raise _rescued(self.path, write, model, error) from None
+        finally:
+            if model is not None:
+                model.temporary.unlink(missing_ok=True)
 
     def _placed(self, write: Write, model: StagedModel | None) -> Written:
         path = Path(os.path.abspath(self.path))
         top = _first_missing(path)
         base, name = (path, "mkclust") if top is None else (top.parent, top.name)
-        staging = base / f".{name[:100]}.{secrets.token_hex(8)}.tmp"
+        staging = base / f".{name[:SHOWN]}.{secrets.token_hex(8)}.tmp"
         staged = staging if top is None else staging / path.relative_to(top)
         passing(staging)  # removed, too, if this process is killed
         try:

@@ -14,6 +14,8 @@ from typing import IO, Any
 
 from ..exceptions import InputError
 
+SHOWN = 30  # characters of a name in that of its temporary file, which has room for 255 bytes
+
 _temporaries: Temporaries | None = None
 
 
@@ -21,7 +23,7 @@ _temporaries: Temporaries | None = None
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary binary file that replaces the target if the block ends without error."""
     target = Path(path)
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    temporary = target.with_name(f".{target.name[:SHOWN]}.{secrets.token_hex(8)}.tmp")
     _note("+", temporary)
     try:
         with temporary.open("xb") as file:
