@@ -16,8 +16,6 @@ MOST, FEWEST = 10, 5  # neighbors by default; fewer than MOST where clusters are
 CANDIDATES = 6  # times n_neighbors: samples among which self-tuning affinities choose
 SCALE_AT = 0.7  # times n_neighbors: the neighbor whose distance is a sample's local scale
 
-Edges = tuple[np.ndarray, np.ndarray]  # places and weights, both (n, edges of a sample)
-
 
 def default_n_neighbors(n: int, k: int) -> int:
     """Return half the size of an average cluster, between 5 and 10, and below n.
@@ -30,7 +28,8 @@ def default_n_neighbors(n: int, k: int) -> int:
 
 def knn_affinity(near: Neighborhood, count: int) -> sp.csr_array:
     r"""Return $\Delta^{-1/2}A\Delta^{-1/2}$ with A the symmetrized graph of `count` neighbors."""
-    return _symmetric([_degree_scaled(*_knn_edges(near, count))])
+    real = np.isfinite(near.squared[:, :count]).astype(float)
+    return symmetric_affinity(near.places[:, :count], real)
 
 
 def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
@@ -43,14 +42,6 @@ def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
     ----------
     L. Zelnik-Manor, P. Perona. Self-Tuning Spectral Clustering. NIPS 2004.
     """
-    return _symmetric([_degree_scaled(*_self_tuning_edges(near, count))])
-
-
-def _knn_edges(near: Neighborhood, count: int) -> Edges:
-    return near.places[:, :count], np.isfinite(near.squared[:, :count]).astype(float)
-
-
-def _self_tuning_edges(near: Neighborhood, count: int) -> Edges:
     D2 = near.squared
     at = min(max(2, round(SCALE_AT * count)), D2.shape[1]) - 1
     last = np.maximum(np.isfinite(D2).sum(axis=1) - 1, 0)
@@ -60,21 +51,10 @@ def _self_tuning_edges(near: Neighborhood, count: int) -> Edges:
     # Duplicates have distance 0 to their neighbors: give them the smallest scale of all samples.
     sigma = np.maximum(sigma, floor if np.isfinite(floor) else 1.0)
     A = np.exp(-D2 / sigma[:, None] / sigma[near.places])
-    kept = _largest(A, min(2 * count, A.shape[1]))
-    return near.places[kept].reshape(len(A), -1), A[kept].reshape(len(A), -1)
-
-
-def _largest(A: np.ndarray, count: int) -> np.ndarray:
-    """Return where the `count` largest entries of every row are, the first of equal ones.
-
-    >>> _largest(np.array([[3.0, 1.0, 1.0, 2.0]]), 3)
-    array([[ True,  True, False,  True]])
-    """
-    kept = A >= -np.partition(-A, count - 1, axis=1)[:, count - 1 : count]
-    ties = np.flatnonzero(np.count_nonzero(kept, axis=1) > count)
-    order = np.argsort(-A[ties], axis=1, kind="stable")
-    kept[ties[:, None], order[:, count:]] = False
-    return kept
+    largest = np.argsort(-A, axis=1, kind="stable")[:, : 2 * count]
+    return symmetric_affinity(
+        np.take_along_axis(near.places, largest, axis=1), np.take_along_axis(A, largest, axis=1)
+    )
 
 
 def affinity_graph(metrics: Sequence[Metric], count: int, name: str = "rows") -> sp.csr_array:
@@ -100,36 +80,25 @@ def averaged_affinity(
     metrics: Iterable[Metric | SummedMetric], shares: Sequence[float], count: int, name: str
 ) -> sp.csr_array:
     """Average both affinities over metrics that are made one at a time, with given shares."""
-    edges = []
+    total = None
     for metric, share in zip(metrics, shares, strict=True):
         step(f"neighbors in {name}: {metric.name}")
-        near = neighborhood(metric, CANDIDATES * count, [count])
-        for places, weights in (_knn_edges(near, count), _self_tuning_edges(near, count)):
-            edges.append(_degree_scaled(places, weights, share / 2))
-    return _symmetric(edges)
+        near = neighborhood(metric, CANDIDATES * count)
+        both = (knn_affinity(near, count) + self_tuning_affinity(near, count)) * (share / 2)
+        total = both if total is None else total + both
+    return sp.csr_array(total)
 
 
-def _degree_scaled(places: np.ndarray, weights: np.ndarray, total: float = 1.0) -> Edges:
-    """Divide edges by the root degrees of their ends in the mean of the graph and its transpose.
+def symmetric_affinity(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
+    """Return the degree-normalized mean of a directed graph and its transpose.
 
-    Row i has an edge of weight ``weights[i, j]`` to sample ``places[i, j]``: both (n, count). An
-    edge is then `total` times as heavy.
+    Row i has an edge of weight ``weights[i, j]`` to sample ``places[i, j]``: both (n, count).
     """
-    degree = (weights.sum(axis=1) + np.bincount(places.ravel(), weights.ravel(), len(places))) / 2
-    scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-    return places, weights * (total * scale)[:, None] * scale[places]
-
-
-def _symmetric(edges: Sequence[Edges]) -> sp.csr_array:
-    """Return the mean of the sum of some directed graphs and its transpose."""
-    places = np.hstack([places for places, _ in edges]).astype(np.int32, copy=False)
-    weights = np.hstack([weights for _, weights in edges]) / 2
     n, count = places.shape
-    starts = np.arange(0, n * count + 1, count, dtype=np.int32)
-    A = sp.csr_array((weights.ravel(), places.ravel(), starts), shape=(n, n))
-    A.sum_duplicates()
+    edges = np.arange(0, n * count + 1, count)
+    A = sp.csr_array((weights.ravel(), places.ravel(), edges), shape=(n, n))
     A.eliminate_zeros()
-    return sp.csr_array(A + A.T)
+    return degree_normalized(sp.csr_array((A + A.T) / 2))
 
 
 def degree_normalized(A: sp.csr_array) -> sp.csr_array:

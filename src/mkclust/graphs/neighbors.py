@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,16 +23,13 @@ class Neighborhood:
     squared: np.ndarray
 
 
-def neighborhood(
-    metric: Metric | SummedMetric, count: int, sets: Sequence[int] = ()
-) -> Neighborhood:
+def neighborhood(metric: Metric | SummedMetric, count: int) -> Neighborhood:
     """Return the `count` nearest other samples of each sample: O(n^2 f).
 
     Under an angular metric, samples at a right angle or more and rows of zeros are no neighbors.
-    `sets` are smaller numbers of neighbors that the caller takes (see `nearest_neighbors`).
-    Memory is n x count and a few tiles, or n x n up to 4096 samples.
+    Memory is n x count and a few tiles.
     """
-    places, squared = nearest_neighbors(metric, min(count, metric.n_samples - 1), sets)
+    places, squared = nearest_neighbors(metric, min(count, metric.n_samples - 1))
     if metric.angular:
         empty = metric.norms() < 0.5
         squared[(squared > 2 - 1e-9) | empty[:, None] | empty[places]] = np.inf

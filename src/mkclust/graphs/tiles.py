@@ -30,7 +30,6 @@ SINGLE = 8 * float(np.finfo(np.float32).eps)  # of two squared norms: a smaller 
 RIGHT = (
     2 - 1e-4
 )  # squared distance of unit rows that single precision cannot tell from a right angle
-INFINITE = int(np.float32(np.inf).view(np.int32)) << 32  # the key of no sample
 
 Rows = slice | np.ndarray
 Found = tuple[np.ndarray, np.ndarray]
@@ -48,7 +47,7 @@ def neighbors_by_tiles(metric: Metric | SummedMetric, count: int) -> Found:
     True
     """
     order = np.random.default_rng(0).permutation(metric.n_samples).astype(np.int32)
-    points = dense_rows(metric)
+    points = _dense_rows(metric)
     if points is not None:
         single = _Search(SinglePrecision(points, order), order, count)
         if single.precise():
@@ -58,16 +57,10 @@ def neighbors_by_tiles(metric: Metric | SummedMetric, count: int) -> Found:
     return _Search(DoublePrecision(metric, order), order, count).run()
 
 
-def dense_rows(metric: Metric | SummedMetric) -> np.ndarray | None:
+def _dense_rows(metric: Metric | SummedMetric) -> np.ndarray | None:
     """Return the points where they are one dense table."""
     parts = metric.parts if isinstance(metric, SummedMetric) else (metric,)
     return parts[0].rows if len(parts) == 1 else None
-
-
-def small_rounding(rounding: np.ndarray | float, limits: np.ndarray) -> bool:
-    """Return whether rounding is small against the distances of neighbors, or no more."""
-    rough = (rounding > ROUNDING * limits) & np.isfinite(limits)
-    return bool(np.mean(rough) <= UNUSUAL)
 
 
 class SinglePrecision:
@@ -180,7 +173,8 @@ class _Search:
 
     def precise(self) -> bool:
         """Whether rounding is small against the limits."""
-        return small_rounding(self._distances.rounding, self._limits)
+        rough = self._distances.rounding > ROUNDING * self._limits
+        return bool(np.mean(rough & np.isfinite(self._limits)) <= UNUSUAL)
 
     def run(self) -> Found:
         """Return places and squared distances of the nearest others, numbered as given."""
@@ -251,23 +245,19 @@ def limit_rank(count: int, drawn: int, n: int) -> int:
 def _smallest(near: sp.csr_array, count: int) -> Found:
     """Return columns and values (b, count) of the smallest entries of every row, ascending.
 
-    Rows that have fewer are filled with infinity. Of equal entries the first comes first.
+    Rows that have fewer are filled with infinity. Most entries are sorted out by value first.
     """
-    many = np.diff(near.indptr)
-    if near.dtype == np.float32:  # sorting values with their columns as one number is quicker
-        bits = np.maximum(near.data, 0).view(np.int32).astype(np.int64)
-        keys = _padded((bits << 32) | near.indices, many, count, INFINITE)
-        keys.sort(axis=1)
-        keys = keys[:, :count]
-        return keys & 0xFFFFFFFF, (keys >> 32).astype(np.int32).view(np.float32)
-    values, columns = _padded(near.data, many, count, np.inf), _padded(near.indices, many, count, 0)
+    values, columns = _padded(near.data, near.indices, np.diff(near.indptr), count)
+    last = np.partition(values, count - 1, axis=1)[:, count - 1]
+    kept = (values <= last[:, None]) & np.isfinite(values)
+    values, columns = _padded(values[kept], columns[kept], kept.sum(axis=1), count)
     order = np.argsort(values, axis=1, kind="stable")[:, :count]
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
-def _padded(entries: np.ndarray, many: np.ndarray, least: int, filler: float) -> np.ndarray:
-    """Return rows of `many` entries each as a table, at least so wide, filled up."""
+def _padded(values: np.ndarray, columns: np.ndarray, many: np.ndarray, least: int) -> Found:
+    """Return rows of `many` entries each as tables, at least so wide, filled with infinity."""
     there = np.arange(max(int(many.max(initial=0)), least)) < many[:, None]
-    table = np.full(there.shape, filler, dtype=entries.dtype)
-    table[there] = entries
-    return table
+    far, who = np.full(there.shape, np.inf, values.dtype), np.zeros(there.shape, columns.dtype)
+    far[there], who[there] = values, columns
+    return far, who

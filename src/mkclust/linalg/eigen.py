@@ -29,11 +29,8 @@ def leading_eigenpairs(A: Any, size: int, seed: int = 0) -> tuple[np.ndarray, np
     seed : int
         Seed of the start vector, so that equal input gives equal output.
 
-    Lanczos takes O(nnz + n size) a step and n x 2 size memory, to a relative residual of 1e-8. View
-    weights need less, but would gain little: on three views of Mfeat, 1e-4 saves 7 to 14 % of the
-    products, and changes the overlap of 20 eigenvectors (20 at most) by up to 6e-7. Beyond 20 000
-    rows it works in single precision; the vectors are orthonormal to double precision again
-    afterwards.
+    Lanczos takes O(nnz + n size) a step and n x 2 size memory. Beyond 20 000 rows it works in
+    single precision; the vectors are orthonormal to double precision again afterwards.
 
     Examples
     --------
