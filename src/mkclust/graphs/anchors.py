@@ -319,7 +319,7 @@ def smallest(
 
     Of equal entries the first is taken. Rows with fewer entries up to `most` (b,) are filled with
     infinity and column 0. Minima of columns taken together bound the entry number `count`, so that
-    few entries are sorted: a tenth of the time of `argpartition`.
+    few entries are sorted: a quarter of the time of `argpartition`.
 
     >>> smallest(np.array([[3.0, 1.0, 2.0]]), 2)
     (array([[1, 2]]), array([[1., 2.]]))
