@@ -143,6 +143,18 @@ def test_embeddings_too_large_for_memory_become_parts(views, monkeypatch):
     np.testing.assert_array_equal(np.asarray(found.embedding_), reference.embedding_)
 
 
+def test_many_rows_are_iterated_with_a_draw_of_them(views, monkeypatch):
+    reference = fitted(views)
+    monkeypatch.setattr("mkclust.chunked.anchor_run.ITERATED", 1000)
+    found = fitted(views)
+    assert not np.array_equal(found.embedding_, reference.embedding_)
+    assert adjusted_rand_score(found.labels_, reference.labels_) > 0.98
+    np.testing.assert_allclose(found.eigenvalues_, reference.eigenvalues_, rtol=0.05)
+    length, expected = (np.linalg.norm(each.embedding_) for each in (found, reference))
+    assert length == pytest.approx(expected, rel=0.05)
+    np.testing.assert_array_equal(fitted(views).embedding_, found.embedding_)
+
+
 def test_progress_says_rate_and_time_left(views):
     said = []
     with listening(said.append):

@@ -44,10 +44,45 @@ def test_the_smallest_entries_in_order(rng, shape):
     np.testing.assert_array_equal(np.take_along_axis(values, places, axis=1), found)
 
 
-def test_equal_entries_are_taken_once(rng):
-    places, found = smallest(np.zeros((4, 40)), 5)
-    assert all(len(set(row)) == 5 for row in places.tolist())
+def test_the_first_of_equal_entries_are_taken():
+    places, found = smallest(np.zeros((4, 48)), 5)
+    np.testing.assert_array_equal(places, np.tile(np.arange(5), (4, 1)))
     assert not found.any()
+
+
+def test_entries_beyond_a_bound_are_not_taken(rng):
+    values = rng.random((6, 64))
+    places, found = smallest(values, 5, np.array([1.0, 0.0, -np.inf, 1.0, 1.0, 1.0]))
+    assert np.isinf(found[1:3]).all() and not places[1:3].any()
+    np.testing.assert_array_equal(found[3:], np.sort(values[3:], axis=1)[:, :5])
+
+
+def test_a_joint_block_adds_the_distances_of_dense_and_sparse_views(rng):
+    table, words = rng.standard_normal((90, 4)), sp.csr_array(rng.poisson(0.3, (90, 30)) * 1.0)
+    views, scales, groups = (table, words), np.array([0.7, 0.3]), np.arange(90) % 20
+    block = AnchorBlock(0, scales, groups, 1.0)
+    links = AnchorLinks(views, np.ones((90, 2), dtype=bool), ("table", "words"), (block,), 3)
+    points = [view_metrics(view, "x")[0].points for view in views]
+    together = np.hstack(
+        [np.sqrt(c) * (X.toarray() if sp.issparse(X) else X)
+         for c, X in zip(scales, points, strict=True)]
+    )  # fmt: skip
+    plain = AnchorBlock(0, np.ones(1), groups, 1.0)
+    expected = AnchorLinks((together,), np.ones((90, 1), dtype=bool), ("x",), (plain,), 3)
+    expected.__dict__["metrics"] = ((Metric("x", together, of=lambda rows: rows),),)
+    Z, _ = links(views)
+    np.testing.assert_allclose(Z.toarray(), expected((together,))[0].toarray(), atol=1e-5)
+
+
+def test_a_row_of_zeros_has_no_links_under_an_angular_metric(rng):
+    counts = rng.poisson(0.1, (100, 60)).astype(float)
+    counts[:, 0] += 1
+    counts[7] = 0
+    block = AnchorBlock(1, np.ones(1), np.arange(100) % 25, 1.0)
+    links = AnchorLinks((counts,), np.ones((100, 1), dtype=bool), ("words",), (block,), 4)
+    Z, degree = links([counts])
+    assert degree[7] == 0 and not Z[[7]].toarray().any()
+    np.testing.assert_allclose(np.delete(degree, 7), 1)
 
 
 def test_weights_sum_to_one_and_decrease_with_distance():
@@ -113,7 +148,7 @@ def test_sparse_views_stay_sparse(rng):
     block = AnchorBlock(1, np.ones(1), groups, 1.0)
     links = AnchorLinks((counts,), np.ones((200, 1), dtype=bool), ("words",), (block,), 4)
     Z, _ = links([counts])
-    assert sp.issparse(links._anchors[0][0])
+    assert [*links._anchors[0]] == [True] and sp.issparse(links._anchors[0][True])
     dense = AnchorLinks(
         (counts.toarray(),), np.ones((200, 1), dtype=bool), ("words",), (block,), 4
     )([counts.toarray()])[0]

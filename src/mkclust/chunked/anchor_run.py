@@ -3,7 +3,7 @@ r"""Graph fusion by anchor graphs over chunked rows: three passes and k-means.
 The stacked links are $B = \Delta^{-1/2}ZC$ (n, R) with $C = \mathrm{diag}(\sqrt{s_b/L})$ and
 $\Delta$ the degrees, and the fused graph is $S = BB^T$. The first pass draws a sample and checks
 all rows; anchors, view weights and approximate right singular vectors come from the sample. The
-second pass makes one step of subspace iteration with all rows, the third one the embedding.
+second pass makes one step of subspace iteration, the third one the embedding.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from .sources import ArraySource
 from .work import Arrays
 
 SINGULAR = 1e-10  # relative; directions of the start that are rounding
+ITERATED = 1_000_000  # rows drawn for the step of subspace iteration, of more
 
 
 @dataclass(frozen=True)
@@ -60,25 +61,38 @@ class SampleTask:
 
 @dataclass(frozen=True)
 class LinksTask:
-    r"""Sums over all rows for a trial matrix X (R, q).
+    r"""Sums over the rows for a trial matrix X (R, q).
 
-    `mass` is $Z^T1$ (R,), `product` $Z^T\Delta^{-1}ZX$ (R, q) and `gram` $X^TZ^T\Delta^{-1}ZX$.
+    `mass` is $Z^T1$ (R,), `product` $Z^T\Delta^{-1}ZX$ (R, q) and `gram` $X^TZ^T\Delta^{-1}ZX$. A
+    `share` of the rows is drawn at random from every piece; `rows` is their number.
     """
 
     links: AnchorLinks
     X: np.ndarray
     present: np.ndarray | None
+    share: float = 1.0
+    seed: int = 0
 
     def __call__(self, piece: Piece) -> Arrays:
         R, q = self.X.shape
+        rows = self._drawn(piece)
         found = {"mass": np.zeros(R), "product": np.zeros((R, q)), "gram": np.zeros((q, q))}
-        for Z, degree in linked(self.links, piece, self.present):
+        found["rows"] = np.array(piece.stop - piece.start if rows is None else len(rows))
+        for Z, degree in linked(self.links, piece, self.present, rows):
             F = (Z @ self.X) * _inverse_root(degree)[:, None]
             across = Z.T.tocsr()
             found["mass"] += np.asarray(across.sum(axis=1, dtype=np.float64)).ravel()
             found["product"] += across @ (F * _inverse_root(degree)[:, None])
             found["gram"] += F.T @ F
         return found
+
+    def _drawn(self, piece: Piece) -> np.ndarray | None:
+        """Return the rows of a piece that are used, ascending; None for all."""
+        if self.share >= 1:
+            return None
+        height = piece.stop - piece.start
+        random = np.random.default_rng([self.seed, 5, piece.start])
+        return np.sort(random.choice(height, int(np.ceil(self.share * height)), replace=False))
 
     def combine(self, left: Arrays, right: Arrays) -> Arrays:
         return {key: left[key] + right[key] for key in left}
@@ -97,14 +111,16 @@ class AnchorProjectTask(ProjectTask):
 
 
 def linked(
-    links: AnchorLinks, piece: Piece, present: np.ndarray | None
+    links: AnchorLinks, piece: Piece, present: np.ndarray | None, rows: np.ndarray | None = None
 ) -> Iterator[tuple[sp.csr_array, np.ndarray]]:
-    """Yield links and degrees of the rows of a piece, block by block."""
-    views = piece.native()
-    for start in range(0, piece.stop - piece.start, links.height):
-        rows = slice(start, start + links.height)
-        at = slice(piece.start + start, min(piece.start + rows.stop, piece.stop))
-        yield links([view[rows] for view in views], None if present is None else present[at])
+    """Yield links and degrees of the rows of a piece, or of some of them, block by block."""
+    views, held = piece.native(), None if present is None else present[piece.start : piece.stop]
+    if rows is not None:
+        views = [view[rows] for view in views]
+        held = None if held is None else held[rows]
+    for start in range(0, views[0].shape[0], links.height):
+        some = slice(start, start + links.height)
+        yield links([view[some] for view in views], None if held is None else held[some])
 
 
 def embed_links(Z: sp.csr_array, degree: np.ndarray, W: np.ndarray) -> np.ndarray:
@@ -153,15 +169,23 @@ class AnchorRun(RowRun):
         return MultiView(views, names=self.rows.names, present=present)
 
     def iterate(self, links: AnchorLinks, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        r"""Make one step of subspace iteration with all rows, from a trial matrix X (R, q).
+        r"""Make one step of subspace iteration from a trial matrix X (R, q).
+
+        It uses all rows, or a million drawn at random: what the sums over all rows are estimated
+        from is then still a hundred times the sample that the anchors are made from.
 
         With $\tilde X = C^{-1}X$ and $G = B^TB$, Rayleigh-Ritz in the span of $\tilde X$ gives
         eigenvalues and $v = \tilde Xa$; $u = BGv\lambda^{-3/2}$ are the eigenvectors of S.
         Returned are the eigenvalues (q,), descending, and W (R, q) with $u = \Delta^{-1/2}ZW$.
         """
         digest = hashlib.sha256(np.ascontiguousarray(X).tobytes()).hexdigest()[:12]
+        share = min(1.0, ITERATED / len(self.rows))
         with self._timed("links"):
-            found = self._total(f"links-{digest}", LinksTask(links, X, self.present))
+            task = LinksTask(links, X, self.present, share, self.seed)
+            found = self._total(f"links-{digest}", task)
+        if share < 1:
+            times = len(self.rows) / found["rows"]
+            found |= {key: times * found[key] for key in ("mass", "product", "gram")}
         C = links.column_scales(found["mass"])[:, None]
         start = np.divide(X, C, out=np.zeros_like(X), where=C > 0)
         length, Q = scipy.linalg.eigh(start.T @ start)

@@ -33,7 +33,9 @@ from .metrics import Metric, SummedMetric, view_metrics
 
 STEPS = 5  # of k-means, from random rows
 PROJECTED = 256  # columns: wider points are projected to as many before k-means
-GROUP = 16  # anchors per group when the nearest are selected
+GROUP = 16  # the number of columns of distances is a multiple, so that it can be halved
+FAR = 1e30  # squared distance in columns that are no anchor
+RIGHT = 2 - 1e-6  # squared distance of unit rows from which they count as at a right angle
 DISTANCES = 1 << 19  # distances to anchors in memory at a time
 
 
@@ -148,9 +150,10 @@ class AnchorLinks:
         return tuple(view_metrics(view, name) for view, name in pairs)
 
     @cached_property
-    def _anchors(self) -> list[dict[int, Any]]:
-        """Return, per block and used view, a matrix that turns points into distances to anchors.
+    def _anchors(self) -> list[dict[bool, Any]]:
+        """Return, per block, matrices that turn points into distances to anchors.
 
+        There is one for all dense views of the block (False) and one for all sparse ones (True).
         A center is scaled to the root mean square length of its members. The mean of many rows
         is shorter than any of them, and in many columns it would be the nearest anchor of all.
         """
@@ -171,7 +174,8 @@ class AnchorLinks:
                 squares += block.scales[p] * (mean @ squared_norms(points))
             longer = np.sqrt(np.divide(squares, own, out=np.ones_like(own), where=own > 0))
             pairs = centers.items()
-            found.append({p: _distance_matrix(C, longer, block.scales[p]) for p, C in pairs})
+            parts = [_distance_matrix(C, longer, block.scales[p]) for p, C in pairs]
+            found.append({kind: _stacked(some, 0) for kind, some in _by_kind(parts) if some})
         return found
 
     def __call__(
@@ -193,7 +197,9 @@ class AnchorLinks:
             if present is not None:
                 here = np.flatnonzero(present[:, block.used].all(axis=1))
             inner, own = self._distances(number, views, present, here, known)
-            near, far = smallest(inner, min(self.count, block.size))
+            # Rows of zeros have no angle, and rows at a right angle are no neighbors.
+            most = np.where(own > 0.5, RIGHT - own, -np.inf) if self._angular(block) else None
+            near, far = smallest(inner, min(self.count, block.size), most)
             w = link_weights(np.maximum(far + own[:, None], 0.0), self._angular(block))
             columns = slice(number * self.count, number * self.count + near.shape[1])
             places[here, columns] = near + start
@@ -224,7 +230,7 @@ class AnchorLinks:
         They come in two parts: without the squared norms of the rows, in single precision, and
         those norms (b',). `known` keeps the points of the rows, which several blocks use.
         """
-        block, found, norms = self.blocks[number], None, np.zeros(len(here))
+        block, parts, norms = self.blocks[number], [], np.zeros(len(here))
         for p in block.used:
             key = p, block.slot
             held = None if present is None else present[:, p]
@@ -236,12 +242,30 @@ class AnchorLinks:
             if held is not None:
                 at = np.searchsorted(np.flatnonzero(held), here)
                 Y, own = Y[at], own[at]
-            part = Y @ self._anchors[number][p]
-            part = part.toarray() if sp.issparse(part) else np.asarray(part)
-            found = part if found is None else np.add(found, part, out=found)
+            parts.append(Y)
             norms += block.scales[p] * own
+        found = None
+        for kind, some in _by_kind(parts):
+            if some:
+                part = _stacked(some, 1) @ self._anchors[number][kind]
+                part = part.toarray() if kind else part
+                found = part if found is None else np.add(found, part, out=found)
         assert found is not None
         return found, norms
+
+
+def _by_kind(parts: Sequence[Any]) -> list[tuple[bool, list[Any]]]:
+    """Return the dense (False) and the sparse (True) ones of some matrices."""
+    return [(kind, [part for part in parts if sp.issparse(part) is kind]) for kind in (False, True)]
+
+
+def _stacked(parts: list[Any], axis: int) -> Any:
+    """Return dense or sparse matrices one after the other, along rows (0) or columns (1)."""
+    if len(parts) == 1:
+        return parts[0]
+    if sp.issparse(parts[0]):
+        return sp.csr_array((sp.vstack, sp.hstack)[axis](parts))
+    return np.concatenate(parts, axis=axis)
 
 
 def _with_one(points: Any) -> Any:
@@ -253,16 +277,23 @@ def _with_one(points: Any) -> Any:
 
 
 def _distance_matrix(centers: Any, lengths: np.ndarray, scale: float) -> Any:
-    r"""Return M (f + 1, r) with $(y, 1)M = c\,(\|a\|^2 - 2y^Ta)$ for centers a of some lengths.
+    r"""Return M (f + 1, r') with $(y, 1)M = c\,(\|a\|^2 - 2y^Ta)$ for centers a of some lengths.
 
-    In single precision, and sparse where the centers are.
+    In single precision, and sparse where the centers are. There are up to 15 columns more than
+    centers, at a distance that none has.
     """
+    more = -centers.shape[0] % GROUP
     if sp.issparse(centers):
         a = sp.csr_array(sp.diags_array(lengths) @ centers)
         last = sp.csr_array(squared_norms(a)[:, None])
-        return sp.csr_array((sp.hstack([-2 * a, last]) * scale).T, dtype=np.float32)
+        M = sp.hstack([-2 * a, last]) * scale
+        none = sp.csr_array((more, M.shape[1]))
+        none = sp.hstack([none[:, :-1], np.full((more, 1), FAR)])
+        return sp.csr_array(sp.vstack([M, none]).T, dtype=np.float32)
     a = centers * lengths[:, None]
     M = np.hstack([-2 * a, squared_norms(a)[:, None]]) * scale
+    M = np.pad(M, ((0, more), (0, 0)))
+    M[len(a) :, -1] = FAR
     return np.ascontiguousarray(M.T, dtype=np.float32)
 
 
@@ -270,40 +301,42 @@ def link_weights(far: np.ndarray, angular: bool) -> np.ndarray:
     r"""Return the weights (b, s) of links of squared lengths `far`; rows sum to 1, or are 0.
 
     $w_{ij} \propto \exp(-D_{ij}^2 / \sigma_i^2)$ with $\sigma_i$ the distance to the last anchor.
-    Under an angular metric, anchors at a right angle or more are not linked.
+    Under an angular metric, anchors at a right angle or more are not linked, and count as at one.
     """
+    far = np.minimum(far, 2.0) if angular else far
     scale = far[:, -1:]
     weights = np.exp(-far / np.where(scale > 0, scale, 1.0))
     if angular:
-        weights[far > 2 - 1e-6] = 0.0
+        weights[far > RIGHT] = 0.0
     total = weights.sum(axis=1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
 
 
-def smallest(values: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+def smallest(
+    values: np.ndarray, count: int, most: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return columns and values (b, count) of the smallest entries of every row, ascending.
 
-    `values` is used as scratch space. The minima of groups of columns are kept, so that each of
-    the `count` steps looks at a few entries only: a sixth of the time of `argpartition`.
+    Of equal entries the first is taken. Rows with fewer entries up to `most` (b,) are filled with
+    infinity and column 0. Minima of columns taken together bound the entry number `count`, so that
+    few entries are sorted: a quarter of the time of `argpartition`.
 
     >>> smallest(np.array([[3.0, 1.0, 2.0]]), 2)
     (array([[1, 2]]), array([[1., 2.]]))
     """
-    b, r = values.shape
-    groups = -(-r // GROUP)
-    if groups * GROUP != r:
-        padded = np.full((b, groups * GROUP), np.inf, dtype=values.dtype)
-        padded[:, :r] = values
-        values = padded
-    # Column c belongs to group c % groups: minima over the middle axis are vectorized.
-    cube = values.reshape(b, GROUP, groups)
-    least, rows = cube.min(axis=1), np.arange(b)
-    places, found = np.empty((b, count), dtype=np.int64), np.empty((b, count))
-    for i in range(count):
-        group = least.argmin(axis=1)
-        inside = cube[rows, :, group]
-        at = inside.argmin(axis=1)
-        places[:, i], found[:, i] = at * groups + group, inside[rows, at]
-        inside[rows, at] = cube[rows, at, group] = np.inf
-        least[rows, group] = inside.min(axis=1)
-    return places, found
+    least = values
+    while least.shape[1] % 2 == 0 and least.shape[1] >= 8 * count:
+        half = least.shape[1] // 2
+        least = np.minimum(least[:, :half], least[:, half:])
+    limit = np.partition(least, count - 1, axis=1)[:, count - 1]
+    if most is not None:
+        limit = np.minimum(limit, most.astype(limit.dtype))
+    near = np.flatnonzero(values <= limit[:, None])
+    row, column = np.divmod(near, values.shape[1])
+    many = np.bincount(row, minlength=len(values))
+    there = np.arange(max(int(many.max(initial=0)), count)) < many[:, None]
+    found = np.full(there.shape, np.inf)
+    places = np.zeros(there.shape, dtype=np.int64)
+    found[there], places[there] = values.ravel()[near], column
+    order = np.argsort(found, axis=1, kind="stable")[:, :count]
+    return np.take_along_axis(places, order, axis=1), np.take_along_axis(found, order, axis=1)
