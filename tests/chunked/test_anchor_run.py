@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import random
+import re
 import signal
 
 import numpy as np
@@ -143,11 +144,14 @@ def test_embeddings_too_large_for_memory_become_parts(views, monkeypatch):
     np.testing.assert_array_equal(np.asarray(found.embedding_), reference.embedding_)
 
 
-def test_many_rows_are_iterated_with_a_draw_of_them(views, monkeypatch):
+def test_eigenvectors_of_drawn_rows_are_told(views, monkeypatch):
     reference = fitted(views)
     monkeypatch.setattr("mkclust.chunked.anchor_run.ITERATED", 1000)
     found = fitted(views)
     assert not np.array_equal(found.embedding_, reference.embedding_)
+    assert not any("eigenvectors from" in note for note in reference.notes_)
+    told = re.search(r"eigenvectors from (\d+) samples", " ".join(found.notes_))
+    assert 1000 <= int(told[1]) < 1100
     assert adjusted_rand_score(found.labels_, reference.labels_) > 0.98
     np.testing.assert_allclose(found.eigenvalues_, reference.eigenvalues_, rtol=0.05)
     length, expected = (np.linalg.norm(each.embedding_) for each in (found, reference))

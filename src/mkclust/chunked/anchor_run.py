@@ -183,8 +183,9 @@ class AnchorRun(RowRun):
         with self._timed("links"):
             task = LinksTask(links, X, self.present, share, self.seed)
             found = self._total(f"links-{digest}", task)
+        self.iterated = int(found["rows"])
         if share < 1:
-            times = len(self.rows) / found["rows"]
+            times = len(self.rows) / self.iterated
             found |= {key: times * found[key] for key in ("mass", "product", "gram")}
         C = links.column_scales(found["mass"])[:, None]
         start = np.divide(X, C, out=np.zeros_like(X), where=C > 0)

@@ -234,9 +234,10 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self._extension = AnchorExtension(rows.names, rows.widths, links, embedding.weights)
         self._store(fusion.graphs, fusion.weights)
         self.n_anchors_ = int(np.diff(links.starts).max())  # type: ignore[assignment]
+        some = "" if run.iterated == n else f"; eigenvectors from {run.iterated} samples"
         self.notes_ = (
             f"{n} samples: neighbors by links to {self.n_anchors_} anchors per metric, made from "
-            f"{len(sample)} samples; view weights from {len(fusion.graphs.views)} samples",
+            f"{len(sample)} samples; view weights from {len(fusion.graphs.views)} samples{some}",
             *self.notes_,
         )
 
