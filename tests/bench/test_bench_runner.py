@@ -3,6 +3,8 @@
 import multiprocessing
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +207,28 @@ def test_an_interrupted_run_leaves_no_claims_and_no_processes(suite, tmp_path):
 def test_a_run_needs_a_worker():
     with pytest.raises(InputError, match="jobs must be at least 1, got 0"):
         Options(jobs=0)
+
+
+THREADED = """
+import hashlib, threading, time
+work = threading.Thread(target=lambda: hashlib.pbkdf2_hmac("sha1", b"", b"", 10**9), daemon=True)
+work.start() if {busy} else None
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_process_is_awake_if_any_of_its_threads_is(busy):
+    code = THREADED.format(busy=busy)
+    process = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    try:
+        wait_for(lambda: process.pid in usages() and usages()[process.pid].cpu > 0)
+        wait_for(lambda: usages()[process.pid].awake is busy)
+        seen = [usages()[process.pid].awake for _ in range(10)]
+        assert seen == [busy] * 10
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_usage_of_a_group_counts_time_and_memory():

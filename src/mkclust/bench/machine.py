@@ -8,6 +8,7 @@ would also count mapped files and reserved areas, and makes BLAS fail without a 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -87,7 +88,7 @@ def _processor() -> str:
 class Usage:
     """CPU seconds of a process group so far and its resident bytes now.
 
-    `awake` says that one of its processes computes or waits for a processor.
+    `awake` says that one of its threads computes or waits for a processor.
     """
 
     cpu: float = 0.0
@@ -111,9 +112,19 @@ def usages() -> dict[int, Usage]:
             except OSError:  # the process has ended
                 continue
             group, cpu = int(fields[2]), (int(fields[11]) + int(fields[12])) / ticks
-            own = Usage(cpu, float(int(fields[21]) * page), fields[0] == "R")
+            awake = fields[0] == "R" or (int(fields[17]) > 1 and _threads_awake(entry))
+            own = Usage(cpu, float(int(fields[21]) * page), awake)
             found[group] = found.get(group, Usage()) + own
     return found
+
+
+def _threads_awake(pid: str) -> bool:
+    """Return whether any thread of a process runs; its own state is that of the main thread."""
+    for path in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):  # the thread has ended
+            if path.read_text().rpartition(")")[2].split()[0] == "R":
+                return True
+    return False
 
 
 def _usages_by_ps() -> dict[int, Usage]:
