@@ -66,7 +66,8 @@ def main() -> None:
     end = (
         f"\nThe mean ACC of the answer is {own.mean():.3f}. If the answer is replaced by "
         "its best alternative in every set where that alternative has a higher ACC, the mean is "
-        f"{best.mean():.3f}. The median of *time / fit* is {np.median(multiple):.1f}, and the maximum is {multiple.max():.1f}."
+        f"{best.mean():.3f}. The median of *time / fit* is {np.median(multiple):.1f}, and the "
+        f"maximum is {multiple.max():.1f}."
     )
     print(end)
     if given.page:
