@@ -7,12 +7,15 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
 
 from mkclust.graphs.anchors import (
+    AXES,
     AnchorBlock,
     AnchorLinks,
     anchor_groups,
     link_weights,
+    projected,
     smallest,
 )
 from mkclust.graphs.metrics import Metric, view_metrics
@@ -169,3 +172,37 @@ def test_links_are_sent_without_what_they_can_compute_again(rng):
     before = links(views)[0]
     after = pickle.loads(pickle.dumps(links))(views)[0]
     np.testing.assert_array_equal(before.toarray(), after.toarray())
+
+
+def wide_view(rng, noise):
+    """Return 600 rows of 400 columns, in six clusters that differ in all columns."""
+    y = np.repeat(np.arange(6), 100)
+    return rng.standard_normal((6, 400))[y] + noise * rng.standard_normal((600, 400)), y
+
+
+def test_wide_points_keep_the_distances_between_clusters(rng):
+    X, y = wide_view(rng, 0.1)
+    metric = view_metrics(X, "x")[0]
+    narrow = projected(metric)
+    assert narrow.points.shape == (600, AXES)
+    before, after = (
+        pdist([points[y == c].mean(axis=0) for c in range(6)])
+        for points in (metric.points, narrow.points)
+    )
+    np.testing.assert_allclose(after, before, rtol=1e-3)
+
+
+@pytest.mark.parametrize("slot", [0, 1])
+def test_new_rows_are_projected_as_fitted_ones(rng, slot):
+    X = wide_view(rng, 1.0)[0] + 3
+    metric = projected(view_metrics(X, "x")[slot])
+    np.testing.assert_allclose(metric.of(X[40:50]), metric.points[40:50], atol=1e-9)
+    if metric.angular:
+        np.testing.assert_allclose(np.linalg.norm(metric.points, axis=1), 1.0)
+
+
+def test_narrow_and_sparse_points_are_not_projected(rng):
+    narrow = view_metrics(rng.standard_normal((300, AXES)), "x")[0]
+    assert projected(narrow) is narrow
+    counts = view_metrics(sp.random_array((300, 400), density=0.02, rng=rng).tocsr(), "words")[0]
+    assert projected(counts) is counts

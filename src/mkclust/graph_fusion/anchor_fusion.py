@@ -90,7 +90,7 @@ def anchor_links(
             scales = np.eye(m)[p]
             blocks.append(AnchorBlock(slot, scales, groups, (1 - JOINT) * weights[p] * share))
     blocks += _joint_blocks(empty, joint_weights(fusion.graphs, weights), anchors, seed)
-    return AnchorLinks(views, held, sample.names, tuple(blocks), count)
+    return empty.with_blocks(blocks)
 
 
 def _joint_blocks(

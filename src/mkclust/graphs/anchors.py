@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,15 +24,16 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.random_projection import SparseRandomProjection
+from sklearn.utils.extmath import randomized_svd
 
 from ..io.archive import storable
+from ..linalg.kmeans import unit_rows
 from ..linalg.scaling import squared_norms
 from ..linalg.threads import one_thread
 from .metrics import Metric, SummedMetric, view_metrics
 
 STEPS = 5  # of k-means, from random rows
-PROJECTED = 256  # columns: wider points are projected to as many before k-means
+AXES = 128  # principal axes onto which dense points with more columns are projected
 GROUP = 16  # the number of columns of distances is a multiple, so that it can be halved
 FAR = 1e30  # squared distance in columns that are no anchor
 RIGHT = 2 - 1e-6  # squared distance of unit rows from which they count as at a right angle
@@ -42,9 +43,9 @@ DISTANCES = 1 << 19  # distances to anchors in memory at a time
 def anchor_groups(metric: Metric | SummedMetric, count: int, seed: int) -> np.ndarray:
     """Divide samples into at most `count` groups: labels (n,), -1 for samples in no group.
 
-    Dense points are grouped by a few steps of k-means, in at most 256 columns: wider ones are
-    projected first. O(n count f). Sparse rows share few columns, and the mean of a group is near
-    to none of them: `count` of them are drawn, each a group of its own.
+    Dense points are grouped by a few steps of k-means: O(n count f). Sparse rows share few
+    columns, and the mean of a group is near to none of them: `count` of them are drawn, each a
+    group of its own.
 
     >>> points = Metric("x", np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]))
     >>> len(set(anchor_groups(points, 2, 0).tolist()))
@@ -57,7 +58,7 @@ def anchor_groups(metric: Metric | SummedMetric, count: int, seed: int) -> np.nd
         groups = np.full(n, -1, dtype=np.int32)
         groups[np.sort(chosen)] = np.arange(count)
         return groups
-    X = np.hstack([_narrow(part.points, seed) for part in parts])
+    X = np.hstack([part.points for part in parts]).astype(np.float32)
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         start = X[np.sort(chosen)]
@@ -65,12 +66,27 @@ def anchor_groups(metric: Metric | SummedMetric, count: int, seed: int) -> np.nd
     return np.asarray(np.unique(model.labels_, return_inverse=True)[1], dtype=np.int32)
 
 
-def _narrow(points: np.ndarray, seed: int) -> np.ndarray:
-    """Return points in single precision, projected at random where they have many columns."""
-    if points.shape[1] > PROJECTED:
-        project = SparseRandomProjection(PROJECTED, dense_output=True, random_state=seed)
-        points = project.fit_transform(points)
-    return np.asarray(points, dtype=np.float32)
+def projected(metric: Metric) -> Metric:
+    """Project dense points with more than 128 columns onto their 128 leading principal axes.
+
+    A link then costs r x 128 operations for any number of columns, and what single samples have
+    alone counts less (benchmarks/ANCHORS.md: BDGP). The axes come from a randomized SVD of the
+    sample: O(n f).
+
+    References
+    ----------
+    N. Halko, P.-G. Martinsson, J. Tropp. Finding Structure with Randomness. SIAM Review 53, 2011.
+    """
+    X, of = metric.rows, metric.of
+    if X is None or of is None or min(X.shape) <= AXES:
+        return metric
+    axes = randomized_svd(X.astype(np.float32), AXES, n_iter=2, random_state=0)[2].T.astype(float)
+
+    def placed(points: np.ndarray) -> np.ndarray:
+        found = points @ axes
+        return unit_rows(found) if metric.angular else found
+
+    return Metric(metric.name, placed(X), angular=metric.angular, of=lambda rows: placed(of(rows)))
 
 
 @storable
@@ -145,9 +161,19 @@ class AnchorLinks:
 
     @cached_property
     def metrics(self) -> tuple[tuple[Metric, ...], ...]:
-        """Return the metrics of every view on the sample."""
-        pairs = zip(self.views, self.names, strict=True)
-        return tuple(view_metrics(view, name) for view, name in pairs)
+        """Return the metrics of every view on the sample, wide ones on their principal axes."""
+        found = []
+        for view, name in zip(self.views, self.names, strict=True):
+            parts = view_metrics(view, name)
+            once = {id(part): projected(part) for part in parts}
+            found.append(tuple(once[id(part)] for part in parts))
+        return tuple(found)
+
+    def with_blocks(self, blocks: Sequence[AnchorBlock]) -> AnchorLinks:
+        """Return links to the anchors of other blocks; the metrics are not computed again."""
+        found = replace(self, blocks=tuple(blocks))
+        found.__dict__["metrics"] = self.metrics
+        return found
 
     @cached_property
     def _anchors(self) -> list[dict[bool, Any]]:
