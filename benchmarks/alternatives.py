@@ -1,11 +1,11 @@
-"""Measure how many other answers are found, how good the best of them is, and the time it takes.
+"""Measure how many alternatives are found, how good the best one is, and the time it takes.
 
     MKCLUST_DATA=... python benchmarks/alternatives.py [--rows 2000] [--only NAME ...] [--page]
 
 Every data set is clustered by graph fusion into its number of classes. `alternatives` is then
 asked for other partitions. The classes are used only to score them. Time is CPU time, as a
 multiple of the time of the fit. Of data sets with more than `--rows` samples a random sample is
-used. `--page` fills the table of docs/explain.md.
+used. `--page` fills the table of docs/research.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mkclust.exceptions import MkclustWarning
 from mkclust.inspection import alternatives
 from mkclust.metrics import accuracy
 
-HEAD = "| set | n | k | views | found | default ACC | best of them | time / fit |"
+HEAD = "| set | n | k | views | ACC | alternatives | best alternative | time / fit |"
 
 
 def measured(name: str, rows: int) -> tuple[str, float, float, float]:
@@ -42,7 +42,7 @@ def measured(name: str, rows: int) -> tuple[str, float, float, float]:
     best = max(scores, default=np.nan)
     shown = "–" if np.isnan(best) else f"{best:.3f}"
     row = (
-        f"| {short(name)} | {len(views)} | {k} | {views.n_views} | {len(found)} | {own:.3f} | "
+        f"| {short(name)} | {len(views)} | {k} | {views.n_views} | {own:.3f} | {len(found)} | "
         f"{shown} | {multiple:.1f} |"
     )
     return row, own, max([own, *scores]), multiple
@@ -52,7 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=2000)
     parser.add_argument("--only", nargs="*", default=SETS)
-    parser.add_argument("--page", action="store_true", help="fill the table of docs/explain.md")
+    parser.add_argument("--page", action="store_true", help="fill the table of docs/research.md")
     given = parser.parse_args()
     warnings.simplefilter("ignore", MkclustWarning)
     lines, numbers = [HEAD, "|---|" + "---|" * 7], []
@@ -71,7 +71,7 @@ def main() -> None:
     )
     print(end)
     if given.page:
-        fill(Path(__file__).parents[1] / "docs" / "explain.md", "alternatives", [*lines, end])
+        fill(Path(__file__).parents[1] / "docs" / "research.md", "alternatives", [*lines, end])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ A sample counts as right if its class is the largest class of its cluster. The e
 calibration error (ECE) of a data set is the mean over ten bins of the confidence, weighted by
 their samples, of |share that is right - mean confidence|. The constants of
 mkclust.linalg.membership were chosen by `fit` on the sets in odd places of the alphabet; the sets
-in even places confirm them. Tables go into docs/confidence.md unless --no-page is given.
+in even places confirm them. Tables go into docs/research.md unless --no-page is given.
 """
 
 from __future__ import annotations
@@ -126,13 +126,13 @@ def sets_table(cases: list[Case]) -> Iterator[str]:
 
 
 def methods_table(only: list[str]) -> Iterator[str]:
-    yield "| method | samples | sets | ECE, tuning sets | ECE, test sets | ECE, all |"
+    yield "| method | case | sets | ECE, tuning sets | ECE, test sets | ECE, all |"
     yield "|---|---|--:|--:|--:|--:|"
     kinds = [("graph-fusion", "fit"), ("graph-fusion", "missing"), ("graph-fusion", "held out")]
     kinds += [("mkc-dnm", "fit"), ("mkc-dnm", "missing"), ("mkc-dnm", "held out")]
     kinds += [(method, "fit") for method in COMPARED[1:]]
     words = {
-        "fit": "all samples", "missing": "30 % missing in each view", "held out": "predicted half",
+        "fit": "none missing", "missing": "30 % missing in each view", "held out": "predicted half",
     }  # fmt: skip
     for method, kind in kinds:
         cases = []
@@ -219,7 +219,7 @@ def main() -> None:
         if not given.no_page:
             draw(cases, DOCS / "images" / "calibration.png")
     if not given.no_page:
-        fill(DOCS / "confidence.md", given.what, lines)
+        fill(DOCS / "research.md", given.what, lines)
 
 
 if __name__ == "__main__":

@@ -45,8 +45,8 @@ SHOWN = {  # methods of the table of README.md, with what they are
     "imml-nemo": "NEMO, from the package imml",
     "mvlearn-coreg": "co-regularized spectral clustering, from the package mvlearn",
     "mofa": "MOFA factors, k-means",
-    "leiden": "Leiden on the neighbor graph of one table with all columns",
-    "concat-spectral": "spectral clustering of one table with all columns",
+    "leiden": "Leiden on the neighbor graph of all tables joined side by side",
+    "concat-spectral": "spectral clustering of all tables joined side by side",
 }
 
 

@@ -47,6 +47,20 @@ def test_the_chart_has_views_as_rows_and_clusters_as_columns(explained):
     assert page.data["samples"]["alternatives"][0] == found.alternatives[0].labels.tolist()
 
 
+def test_the_legend_mentions_brackets_only_where_there_are_some(explained, tmp_path):
+    _, page, _ = explained
+    assert not np.any(page.data["profile"]["chance"])
+    assert "0 where edges leave it as often as by chance." in page.text
+    assert "brackets" not in page.text
+    for k, mentioned in ((3, True), (17, False)):  # of 17 clusters, no numbers are drawn
+        views = planted("noise", k=k)[0][::8]
+        model = GraphFusion(k, random_state=0).fit(views)
+        path = write_report(model, tmp_path / f"{k}.html", views, answers=[explain(model, views)])
+        page = Page(path)
+        assert np.any(page.data["profile"]["chance"])
+        assert ("Numbers in brackets are within chance." in page.text) == mentioned
+
+
 def test_a_page_without_explanation_has_no_empty_section(page):
     assert "alternatives" not in page.sections() and "chart-profile" not in page.ids()
     assert page.data["profile"] is None and page.data["samples"]["alternatives"] == []

@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from .kmeans import unit_rows
 
-# Fitted on half of the benchmark data sets by benchmarks/calibration.py; docs/confidence.md has
+# Fitted on half of the benchmark data sets by benchmarks/calibration.py; docs/research.md has
 # the error on the other half.
 DIFFUSION = 1.2  # sharpness for diffusion maps, whose components shrink
 ORTHONORMAL = 0.35  # times sqrt(k), for embeddings of k components of equal length

@@ -30,10 +30,11 @@ FEATURES = 6  # of every cluster in the heat map, at most
 ROWS = 30  # of the heat map, where this leaves two features for every cluster
 MOST = 60  # rows of the heat map
 FULL = 2.0  # effect size that has the full color
+NUMBERED = 16  # clusters up to which the heat map of the views has numbers (static/charts.js)
 CONFIDENCE = (
     "Confidence: the probability that a sample belongs to its cluster, from its distances to all "
     "cluster centers in the embedding, compared with the spread of all samples around theirs. It "
-    "is a little too high on data sets with known classes: of samples with confidence 0.8, 70 % "
+    "is often too high: on data sets with known classes, of samples with confidence 0.8, 70 % "
     "belong to the largest class of their cluster. It says nothing about data without clusters."
 )
 MARKERS = (
@@ -74,14 +75,16 @@ def seen(subject: Subject) -> Iterator[str]:
     found = subject.explanation
     if found is None or len(found.profile.sizes) < 2:
         return
-    yield listing(f"{line}." for line in found.profile.describe())
+    profile = found.profile
+    yield listing(f"{line}." for line in profile.describe())
+    bracketed = len(profile.sizes) <= NUMBERED and bool((profile.clusters <= profile.chance).any())
     yield chart(
         "profile",
         "Heat map of how well each view alone separates each cluster from all others.",
         64 + 34 * len(subject.views),
         "How well each view (row) alone separates each cluster (column) from all others: 1 where "
         "no edge of the view's neighbor graph leaves the cluster, 0 where edges leave it as often "
-        "as by chance. Numbers in brackets are within chance.",
+        "as by chance." + (" Numbers in brackets are within chance." if bracketed else ""),
     )
 
 

@@ -76,6 +76,7 @@ const Charts = (() => {
       { x: { axisLabel: { ...label, hideOverlap: true } }, y: { axisLabel: { ...label, ...viewNames() } } });
   }
   // Rows are views, columns clusters: names of views may be long, numbers of clusters are not.
+  // The legend (report/answers.py) mentions brackets if there are some and at most 16 clusters.
   function profile() {
     const { values, chance } = data.profile;
     const names = data.views.map((view) => view.name);
