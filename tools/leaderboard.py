@@ -36,7 +36,7 @@ FACTS = ("suite", "dataset", "method", "parameters", "tuned", "seed", "status", 
 COLUMNS = (*FACTS, *(f"{metric}_{part}" for metric in METRICS for part in ("mean", "std")))
 SHOWN = {  # methods of the table of README.md, with what they are
     "graph-fusion": "the default of mkclust",
-    "mkc-dnm": "the published method",
+    "mkc-dnm": "dual noise minimization (Zhang et al., 2022)",
     "snf": "similarity network fusion (Wang et al., 2014)",
     "oplf": "late fusion (Liu et al., 2021)",
     "akkm": "k-means on the average kernel",

@@ -62,7 +62,8 @@ class Conflict:
     score: float
 
     def __str__(self) -> str:
-        (a, b), (one, two), (three, four) = self.clusters, self.sizes, self.parts
+        (a, b), (one, two) = self.clusters, self.sizes
+        three, four = sorted(self.parts, reverse=True)
         names, support = ", ".join(self.opposing), ", ".join(self.supporting)
         keep = "keeps" if len(self.supporting) == 1 else "keep"
         divide = "divides" if len(self.opposing) == 1 else "divide"

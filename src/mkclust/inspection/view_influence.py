@@ -75,7 +75,7 @@ class ViewInfluence:
             return " ".join(lines)
         lines.append(
             f"Leaving out {self.names[most]} changes the labels most (ARI {scores[most]:.3f} with "
-            f"the labels of all views), leaving out {self.names[least]} least "
+            f"the clustering of all views), leaving out {self.names[least]} least "
             f"({scores[least]:.3f})."
         )
         return " ".join(lines)
@@ -162,7 +162,7 @@ def _describe_unrelated(found: ViewInfluence) -> str:
         return text
     return (
         f"{text} Without {'them' if many else 'it'} the labels are {describe_ari(left.ari)} "
-        f"(ARI {left.ari:.3f} with the labels of all views)."
+        f"(ARI {left.ari:.3f} with the clustering of all views)."
     )
 
 
