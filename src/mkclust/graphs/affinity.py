@@ -94,15 +94,23 @@ def symmetric_affinity(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
     edges = np.arange(0, n * count + 1, count, dtype=np.int32)
     A = sp.csr_array((weights.ravel(), places.ravel().astype(np.int32), edges), shape=(n, n))
     A.eliminate_zeros()
-    return degree_normalized(sp.csr_array((A + A.T) / 2))
+    total = A + A.T
+    total.data *= 0.5
+    return _normalize(total)
 
 
 def degree_normalized(A: sp.csr_array) -> sp.csr_array:
     r"""Return $\Delta^{-1/2}A\Delta^{-1/2}$; a sample without edges keeps none."""
+    return _normalize(A.copy())
+
+
+def _normalize(A: sp.csr_array) -> sp.csr_array:
+    """Do the same in place."""
     degree = np.asarray(A.sum(axis=1)).ravel()
     scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-    rows = np.repeat(scale, np.diff(A.indptr))
-    return sp.csr_array((rows * A.data * scale[A.indices], A.indices, A.indptr), shape=A.shape)
+    A.data *= np.repeat(scale, np.diff(A.indptr))
+    A.data *= scale[A.indices]
+    return A
 
 
 def placed(graph: sp.csr_array, held: np.ndarray) -> sp.csr_array:
