@@ -87,8 +87,8 @@ def features():
     peer = rows[first][0]
     yield (
         "Limit: graph fusion, the inner products of all pairs under all metrics at the measured "
-        "rate of X @ X.T in single precision; MKC-DNM, those of the kernels, and every block product at the measured "
-        "bandwidth."
+        "rate of X @ X.T in single precision; MKC-DNM, those of the kernels, and every block "
+        "product at the measured bandwidth."
     )
     yield ""
     yield (
