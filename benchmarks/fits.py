@@ -82,13 +82,13 @@ def features():
         "MKC-DNM, single precision": dual_noise_limit(
             views, np.float32, lambda: dual_noise("single")
         ),
-        "graph fusion": fusion_limit(views, product_rate(np.float64)),
+        "graph fusion": fusion_limit(views, product_rate(np.float32)),
     }
     peer = rows[first][0]
     yield (
         "Limit: graph fusion, the inner products of all pairs under all metrics at the measured "
-        "rate of X @ X.T; MKC-DNM, those of the kernels, and every block product at the measured "
-        "bandwidth."
+        "rate of X @ X.T in single precision; MKC-DNM, those of the kernels, and every block "
+        "product at the measured bandwidth."
     )
     yield ""
     yield (

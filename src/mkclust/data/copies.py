@@ -14,6 +14,7 @@ from ..exceptions import DegenerateWarning, warn
 from .views import MultiView
 
 BLOCK = 1 << 20  # entries at a time
+FEW = 100  # rows at a time, of which the first few are usually enough
 PER_SAMPLE = ("labels_", "embedding_")  # fitted attributes with a row per sample
 PER_PAIR = ("graph_", "kernel_")  # with a row and a column per sample
 
@@ -172,11 +173,12 @@ def copies_in(views: MultiView) -> Copies | None:
 def distinct_rows(views: MultiView, enough: int) -> int:
     """Count different samples until there are `enough`: usually the first few."""
     seen: set[bytes] = set()
-    columns = [_rows(view, np.arange(len(views))) for view in views.views]
-    for row in zip(*columns, strict=True):
-        seen.add(b"|".join(row))
-        if len(seen) >= enough:
-            break
+    for start in range(0, len(views), FEW):
+        some = np.arange(start, min(start + FEW, len(views)))
+        for row in zip(*(_rows(view, some) for view in views.views), strict=True):
+            seen.add(b"|".join(row))
+            if len(seen) >= enough:
+                return len(seen)
     return len(seen)
 
 

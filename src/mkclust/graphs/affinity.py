@@ -9,12 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..progress import step
+from .bounded import bounded_edges
 from .metrics import Metric, SummedMetric
 from .neighbors import Neighborhood, neighborhood
+from .self_tuning import largest_affinities, local_scales, scale_number
 
 MOST, FEWEST = 10, 5  # neighbors by default; fewer than MOST where clusters are small
 CANDIDATES = 6  # times n_neighbors: samples among which self-tuning affinities choose
-SCALE_AT = 0.7  # times n_neighbors: the neighbor whose distance is a sample's local scale
 
 
 def default_n_neighbors(n: int, k: int) -> int:
@@ -35,26 +36,13 @@ def knn_affinity(near: Neighborhood, count: int) -> sp.csr_array:
 def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
     r"""Return the same with $A_{ij} = \exp(-D_{ij}^2 / \sigma_i\sigma_j)$, 2 `count` per row.
 
-    $\sigma_i$ is the distance of sample i to its neighbor number 0.7 `count`, so that crowded
-    regions do not become hubs.
-
-    References
-    ----------
-    L. Zelnik-Manor, P. Perona. Self-Tuning Spectral Clustering. NIPS 2004.
+    $\sigma_i$ is the local scale of sample i.
     """
     D2 = near.squared
-    at = min(max(2, round(SCALE_AT * count)), D2.shape[1]) - 1
     last = np.maximum(np.isfinite(D2).sum(axis=1) - 1, 0)
-    scale = np.take_along_axis(D2, np.minimum(at, last)[:, None], axis=1).ravel()
-    sigma = np.sqrt(np.where(np.isfinite(scale), scale, 0.0))
-    floor = sigma[sigma > 0].min(initial=np.inf)
-    # Duplicates have distance 0 to their neighbors: give them the smallest scale of all samples.
-    sigma = np.maximum(sigma, floor if np.isfinite(floor) else 1.0)
-    A = np.exp(-D2 / sigma[:, None] / sigma[near.places])
-    largest = np.argsort(-A, axis=1, kind="stable")[:, : 2 * count]
-    return symmetric_affinity(
-        np.take_along_axis(near.places, largest, axis=1), np.take_along_axis(A, largest, axis=1)
-    )
+    at = np.minimum(scale_number(count, D2.shape[1]) - 1, last)
+    sigma = local_scales(np.take_along_axis(D2, at[:, None], axis=1).ravel())
+    return symmetric_affinity(*largest_affinities(near.places, D2, sigma, sigma, 2 * count))
 
 
 def affinity_graph(metrics: Sequence[Metric], count: int, name: str = "rows") -> sp.csr_array:
@@ -83,10 +71,18 @@ def averaged_affinity(
     total = None
     for metric, share in zip(metrics, shares, strict=True):
         step(f"neighbors in {name}: {metric.name}")
-        near = neighborhood(metric, CANDIDATES * count)
-        both = (knn_affinity(near, count) + self_tuning_affinity(near, count)) * (share / 2)
+        both = _both_affinities(metric, count) * (share / 2)
         total = both if total is None else total + both
     return sp.csr_array(total)
+
+
+def _both_affinities(metric: Metric | SummedMetric, count: int) -> sp.csr_array:
+    """Return the sum of both affinities, in the quickest way that gives the same edges."""
+    edges = bounded_edges(metric, count, CANDIDATES * count)
+    if edges is not None:
+        return symmetric_affinity(*edges[0]) + symmetric_affinity(*edges[1])
+    near = neighborhood(metric, CANDIDATES * count)
+    return knn_affinity(near, count) + self_tuning_affinity(near, count)
 
 
 def symmetric_affinity(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
@@ -95,18 +91,26 @@ def symmetric_affinity(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
     Row i has an edge of weight ``weights[i, j]`` to sample ``places[i, j]``: both (n, count).
     """
     n, count = places.shape
-    edges = np.arange(0, n * count + 1, count)
-    A = sp.csr_array((weights.ravel(), places.ravel(), edges), shape=(n, n))
+    edges = np.arange(0, n * count + 1, count, dtype=np.int32)
+    A = sp.csr_array((weights.ravel(), places.ravel().astype(np.int32), edges), shape=(n, n))
     A.eliminate_zeros()
-    return degree_normalized(sp.csr_array((A + A.T) / 2))
+    total = A + A.T
+    total.data *= 0.5
+    return _normalize(total)
 
 
 def degree_normalized(A: sp.csr_array) -> sp.csr_array:
     r"""Return $\Delta^{-1/2}A\Delta^{-1/2}$; a sample without edges keeps none."""
+    return _normalize(A.copy())
+
+
+def _normalize(A: sp.csr_array) -> sp.csr_array:
+    """Do the same in place."""
     degree = np.asarray(A.sum(axis=1)).ravel()
     scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
-    rows = np.repeat(scale, np.diff(A.indptr))
-    return sp.csr_array((rows * A.data * scale[A.indices], A.indices, A.indptr), shape=A.shape)
+    A.data *= np.repeat(scale, np.diff(A.indptr))
+    A.data *= scale[A.indices]
+    return A
 
 
 def placed(graph: sp.csr_array, held: np.ndarray) -> sp.csr_array:

@@ -86,8 +86,9 @@ class Metric:
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
         few = Metric(self.name, some, self.gram)
         inner, norms = few.products(slice(None), slice(None)), few.norms()
-        one, two = np.triu_indices(len(rows), 1)
-        return np.asarray(np.maximum(norms[one] + norms[two] - 2 * inner[one, two], 0.0))
+        inner *= 2
+        D2 = norms[:, None] + norms - inner
+        return np.maximum(D2[~np.tri(len(rows), dtype=bool)], 0.0)
 
     def spread(self) -> float:
         """Return the mean squared distance over all n^2 pairs of samples: O(n f), once."""

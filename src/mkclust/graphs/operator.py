@@ -69,14 +69,23 @@ class CenteredGraph:
 
     def __matmul__(self, X: np.ndarray) -> np.ndarray:
         scale = self.centering.scale
-        scale = None if scale is None else scale.astype(X.dtype, copy=False)
-        Y = X if scale is None else X * (scale if X.ndim == 1 else scale[:, None])
-        Y = self._centered(Y)
-        Y = self._centered(SELF * Y + 0.5 * (self.graph @ Y))
-        return np.asarray(Y if scale is None else Y * (scale if X.ndim == 1 else scale[:, None]))
+        if scale is not None:
+            scale = scale.astype(X.dtype, copy=False)
+            scale = scale if X.ndim == 1 else scale[:, None]
+        Y = np.array(X) if scale is None else X * scale
+        self._subtract_mean(Y)
+        image = self.graph @ Y
+        image *= 0.5
+        Y *= SELF
+        Y += image
+        self._subtract_mean(Y)
+        if scale is not None:
+            Y *= scale
+        return Y
 
-    def _centered(self, X: np.ndarray) -> np.ndarray:
-        return X - X.mean(axis=0) if self._center else X
+    def _subtract_mean(self, X: np.ndarray) -> None:
+        if self._center:
+            X -= np.add.reduce(X, axis=0) / len(X)
 
     def toarray(self) -> np.ndarray:
         """Form the n x n matrix."""

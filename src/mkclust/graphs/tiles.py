@@ -47,7 +47,7 @@ def neighbors_by_tiles(metric: Metric | SummedMetric, count: int) -> Found:
     True
     """
     order = np.random.default_rng(0).permutation(metric.n_samples).astype(np.int32)
-    points = _dense_rows(metric)
+    points = dense_rows(metric)
     if points is not None:
         single = _Search(SinglePrecision(points, order), order, count)
         if single.precise():
@@ -57,7 +57,7 @@ def neighbors_by_tiles(metric: Metric | SummedMetric, count: int) -> Found:
     return _Search(DoublePrecision(metric, order), order, count).run()
 
 
-def _dense_rows(metric: Metric | SummedMetric) -> np.ndarray | None:
+def dense_rows(metric: Metric | SummedMetric) -> np.ndarray | None:
     """Return the points where they are one dense table."""
     parts = metric.parts if isinstance(metric, SummedMetric) else (metric,)
     return parts[0].rows if len(parts) == 1 else None
@@ -247,15 +247,15 @@ def _smallest(near: sp.csr_array, count: int) -> Found:
 
     Rows that have fewer are filled with infinity. Most entries are sorted out by value first.
     """
-    values, columns = _padded(near.data, near.indices, np.diff(near.indptr), count)
+    values, columns = padded(near.data, near.indices, np.diff(near.indptr), count)
     last = np.partition(values, count - 1, axis=1)[:, count - 1]
     kept = (values <= last[:, None]) & np.isfinite(values)
-    values, columns = _padded(values[kept], columns[kept], kept.sum(axis=1), count)
+    values, columns = padded(values[kept], columns[kept], kept.sum(axis=1), count)
     order = np.argsort(values, axis=1, kind="stable")[:, :count]
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
-def _padded(values: np.ndarray, columns: np.ndarray, many: np.ndarray, least: int) -> Found:
+def padded(values: np.ndarray, columns: np.ndarray, many: np.ndarray, least: int) -> Found:
     """Return rows of `many` entries each as tables, at least so wide, filled with infinity."""
     there = np.arange(max(int(many.max(initial=0)), least)) < many[:, None]
     far, who = np.full(there.shape, np.inf, values.dtype), np.zeros(there.shape, columns.dtype)

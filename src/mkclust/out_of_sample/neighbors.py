@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..graphs.affinity import SCALE_AT
 from ..graphs.metrics import Metric, view_metrics
+from ..graphs.self_tuning import SCALE_AT
 from ..io.archive import check_shape, storable
 from ..linalg.scaling import squared_norms
 from .fitted_rows import FittedRows
