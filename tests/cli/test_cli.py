@@ -212,7 +212,14 @@ def chosen(k, ks=(2, 3, 4)):
         def __init__(self):
             table = tuple(
                 SimpleNamespace(
-                    k=j, modularity=0.5, null=0.1, null_high=0.2, sizes=(40, 20), gap=0.1, score=0.2
+                    k=j,
+                    score=0.4,
+                    modularity=0.5,
+                    held_out=0.3,
+                    tested=0.5,
+                    null=0.1,
+                    null_high=0.2,
+                    sizes=(40, 20),
                 )
                 for j in ks
             )
