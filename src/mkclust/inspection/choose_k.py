@@ -1,4 +1,4 @@
-"""How many clusters: modularity of the estimator's own partitions, also on held-out samples."""
+"""How many clusters: modularity of the estimator's own partitions, on held-out samples."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from .structure import (
 
 RANGE = (2, 20)
 ROWS = 1500  # samples that are compared, at most
+HIGH = 1.64  # standard deviations from the null model's mean to its upper limit (95 %)
 PART = 0.1  # share of a cluster from which a part of it counts as split off
 
 
@@ -35,13 +36,12 @@ class Candidate:
     Attributes
     ----------
     k : int
-    score : float
-        Mean of `modularity` and `held_out`: the largest one is chosen.
+    held_out : float
+        Modularity on one half of the samples of a partition of the other half, mean of both
+        directions: the largest one is chosen. It is 0 where clusters of a half have fewer than
+        two samples on average.
     modularity : float
         Modularity of the partition of all samples.
-    held_out : float
-        Modularity on one half of the samples of the partition of the other half, mean of both
-        directions; 0 where clusters of a half have fewer than two samples on average.
     tested : float
         Modularity of the samples on which cluster structure is tested, 300 or 1000 at most.
     null : float
@@ -56,9 +56,8 @@ class Candidate:
     """
 
     k: int
-    score: float
-    modularity: float
     held_out: float
+    modularity: float
     tested: float
     null: float
     null_high: float
@@ -130,7 +129,7 @@ class ChoiceOfK:
         """Return the table as a pandas DataFrame with one row for every number of clusters."""
         import pandas as pd
 
-        columns = ("k", "score", "modularity", "held_out", "tested", "null", "null_high", "sizes")
+        columns = ("k", "held_out", "modularity", "tested", "null", "null_high", "sizes")
         rows = [{name: getattr(row, name) for name in columns} for row in self.table]
         return pd.DataFrame(rows, columns=columns).set_index("k")
 
@@ -142,15 +141,15 @@ def choose_k(
     *,
     random_state: int = 0,
 ) -> ChoiceOfK:
-    r"""Choose the number of clusters by modularity, in part on samples that were not clustered.
+    r"""Choose the number of clusters by modularity on samples that were not clustered.
 
-    $$\max_k \; \tfrac12 Q_k + \tfrac14 \big( Q_k^{A \to B} + Q_k^{B \to A} \big)$$
+    $$\max_k \; \tfrac12 \big( Q_k^{A \to B} + Q_k^{B \to A} \big)$$
 
-    $Q_k$ is the modularity of the estimator's partition into k clusters, on one sparse graph of all
-    samples and views: for graph fusion the fused graph, else the kNN graph of the average kernel.
-    A and B are two random halves of the samples. For $Q_k^{A \to B}$ the estimator clusters A
-    alone, every sample of B joins the cluster to which it has most edge weight, and the modularity
-    is that of the graph among B. Clusters that exist only in one half thus count less.
+    A and B are two random halves of the samples. For $Q_k^{A \to B}$ the estimator divides A alone
+    into k clusters, every sample of B joins the cluster to which it has most edge weight, and the
+    modularity is that of the graph among B. Clusters that exist only in one half thus count less.
+    The graph is one sparse graph of all samples and views: for graph fusion the fused graph, else
+    the kNN graph of the average kernel.
 
     Whether there are clusters at all is tested as well: 300 samples are compared with six draws
     of the null model, or, where this is not clear, 1000 samples with 15 draws. Where the
@@ -178,8 +177,9 @@ def choose_k(
     Returns
     -------
     ChoiceOfK
-        `low` and `high` bound the consecutive numbers around k whose score is less than
-        ``null_high - null`` of k below the largest.
+        `low` and `high` span the best number of either half, and the consecutive numbers around
+        k whose modularity of all samples differs from that of k by less than one standard
+        deviation of the null model's.
 
     Examples
     --------
@@ -229,22 +229,31 @@ def _choice(
     scan: Partitions, held_out: np.ndarray, test: StructureTest, ks: list[int]
 ) -> ChoiceOfK:
     Q, held = np.array([modularity_of(scan, k) for k in ks]), held_out.mean(axis=0)
-    observed, null, limit = test.curves(ks)
-    score = (Q + held) / 2
+    observed, null, deviation = test.curves(ks)
     ordered = [_by_size(scan.labels[k]) for k in ks]
     table = tuple(
         Candidate(
-            k, float(score[i]), float(Q[i]), float(held[i]), float(observed[i]), float(null[i]),
-            float(limit[i]), tuple(np.bincount(ordered[i]).tolist()),
+            k, float(held[i]), float(Q[i]), float(observed[i]), float(null[i]),
+            float(null[i] + HIGH * deviation[i]), tuple(np.bincount(ordered[i]).tolist()),
             _flow(ordered[i - 1], ordered[i]) if i else (),
         )
         for i, k in enumerate(ks)
     )  # fmt: skip
     if test.p_value > LEVEL:
         return ChoiceOfK(1, False, 1, 1, test.p_value, table)
-    best = int(np.argmax(score))
-    low, high = _run_around(score > score[best] - (limit - null)[best], best)
+    best, *of_halves = (_best(curve, Q) for curve in (held, *held_out))
+    around = _run_around(np.abs(Q - Q[best]) < deviation[best], best)
+    low, high = min(around[0], *of_halves), max(around[1], *of_halves)
     return ChoiceOfK(ks[best], True, ks[low], ks[high], test.p_value, table)
+
+
+def _best(curve: np.ndarray, modularity: np.ndarray) -> int:
+    """Return the place of the largest value; of the modularity where halves are too small.
+
+    >>> _best(np.array([0.1, 0.2, 0.0]), np.array([0.1, 0.2, 0.3])), _best(np.zeros(2), np.ones(2))
+    (1, 0)
+    """
+    return int(np.argmax(curve if curve.any() else modularity))
 
 
 def _by_size(labels: np.ndarray) -> np.ndarray:

@@ -21,7 +21,6 @@ CLEAR = (0.001, 0.5)  # p-values below and above which it is
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
 SAMPLES, MORE_SAMPLES = 300, 1000  # on which data and null model are compared
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
-HIGH = 1.64  # standard deviations from the null model's mean to its upper limit (95 %)
 SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
 
 
@@ -57,15 +56,13 @@ class StructureTest:
         return float(stats.t.sf(t, B - 1))
 
     def curves(self, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return observed modularity, the null model's mean and upper limit, for all of `ks`.
+        """Return observed modularity, and mean and standard deviation of the null model's.
 
-        The limit is the mean plus 1.64 standard deviations. Numbers between those compared are
-        interpolated on a logarithmic scale.
+        Numbers of `ks` between those compared are interpolated on a logarithmic scale.
         """
-        mean = self.null.mean(axis=0)
-        found = (self.observed, mean, mean + HIGH * _deviation(self.null))
-        observed, null, limit = (np.interp(np.log(ks), np.log(self.ks), y) for y in found)
-        return observed, null, limit
+        found = (self.observed, self.null.mean(axis=0), _deviation(self.null))
+        observed, mean, deviation = (np.interp(np.log(ks), np.log(self.ks), y) for y in found)
+        return observed, mean, deviation
 
 
 def structure_test(

@@ -230,7 +230,7 @@ def evolution(model: Any, ax: Any = None) -> Any:
 
 
 def choice(found: Any, ax: Any = None) -> Any:
-    """Draw the score against the number of clusters, and the test of structure.
+    """Draw held-out modularity against the number of clusters, and the test of structure.
 
     `found` is what `choose_k` returns, or a model whose number of clusters was chosen by
     ``cluster(views, "auto")``. The solid line decides the number; numbers that are
@@ -244,8 +244,8 @@ def choice(found: Any, ax: Any = None) -> Any:
     ax = _axes(ax, 4.2, 6.5)
     ax.fill_between(ks, [row.null for row in found.table], [row.null_high for row in found.table],
                     color="#8a949e", alpha=0.35, linewidth=0, label="null model")  # fmt: skip
-    ax.plot(ks, [row.score for row in found.table], color=MAIN, linewidth=2, marker="o",
-            label="score")  # fmt: skip
+    ax.plot(ks, [row.held_out for row in found.table], color=MAIN, linewidth=2, marker="o",
+            label="held-out samples")  # fmt: skip
     ax.plot(ks, [row.tested for row in found.table], color="#5b6570", linestyle=":",
             label="samples tested")  # fmt: skip
     if found.structure:
