@@ -94,7 +94,8 @@ def summaries(rows: dict[str, Row]) -> str:
     for row in (row for row in rows.values() if "method" in row):
         lines.append(f"| {row['set']} | {row['method']} | {row['true']} | {row['answer']} "
                      f"| {row['low']} to {row['high']} | {row['seconds']:.0f} |")  # fmt: skip
-    if "time" in rows:
-        lines += ["", "CPU: fit {fit:.2f} s, choose_k {choose_k:.2f} s: {ratio:.1f} fits".format(
-            **rows["time"])]  # fmt: skip
+    for name, row in rows.items():
+        if name.startswith("time "):
+            words = "CPU, {}: fit {fit:.2f} s, choose_k {choose_k:.2f} s: {ratio:.2f} fits"
+            lines += ["", words.format(name.removeprefix("time "), **row)]
     return "\n".join(lines)

@@ -251,7 +251,7 @@ def test_the_number_of_clusters_is_asked_of_the_estimator_that_clusters(
         assert asked[-1] == (METHODS[method], k_range)
         title = METHODS[method].title
         said = " ".join(out.split())
-        assert f"by modularity and eigengap of partitions by {title}: 3 clusters." in said
+        assert f"by held-out modularity of partitions by {title}: 3 clusters." in said
         assert result_in(tmp_path / "mkclust-out")["parameters"]["n_clusters"] == 3
 
 
