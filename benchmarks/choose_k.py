@@ -1,23 +1,25 @@
 """How many clusters: choose_k beside other rules, on data sets, noise and planted clusters.
 
-    MKCLUST_DATA=... python benchmarks/choose_k.py [--part sets unseen noise planted other time]
-                                                   [--half decide confirm] [--unseen FOLDER]
-                                                   [--earlier CHECKOUT] [--out FILE]
+    MKCLUST_DATA=... python benchmarks/choose_k.py
+        [--part sets unseen fresh noise planted other time] [--half decide confirm]
+        [--unseen FOLDER] [--fresh FOLDER] [--earlier CHECKOUT] [--out FILE]
 
-sets     The registered sets with at most 20 classes, numbers 2 to 20. In alphabetical order
-         (case ignored) those at odd places are the deciding half. Those at even places were to
-         confirm the rule, but its last constants were chosen with both halves known. Labels only
-         score. Sets of more than 5000 samples are cut to 5000.
-unseen   The sets of `unseen_sets.py` in the folder --unseen, numbers 2 to 20. They were fixed
-         before any was clustered, and nothing was chosen on them. A second summary has those on
-         which graph fusion with the true number has an ARI of 0.3 or more.
-earlier  With --earlier, a worktree of commit 3b461b2: the rule of that commit on the same sets,
-         each cut to 1500 samples, as many as choose_k compares.
+The rule was decided on all sets of `sets` and on half of `unseen`; the other half of `unseen` and
+all of `fresh` confirmed it, once. Numbers tried are 2 to 20, labels only score, and sets of more
+than 5000 samples are cut to 5000.
+
+sets     The registered sets with at most 20 classes. For an earlier rule they were divided: in
+         alphabetical order (case ignored) odd places decided, even places confirmed.
+unseen   The sets of `unseen_sets.py` in the folder --unseen. In alphabetical order (case ignored)
+         those at odd places decide, those at even places confirm (--half). This was fixed before
+         anything was measured for the present rule; the answers of the earlier one were known.
+fresh    The sets of `fresh_sets.py` in the folder --fresh: all confirm.
+earlier  With --earlier, a worktree of commit 3cfc7da: the rule of that commit on the same sets.
 noise    Pure noise and one planted cluster, 100 to 5000 samples, 2 to 6 views; further kinds of
          data without clusters that the null model does not describe exactly.
 planted  Planted clusters whose ARI at the true number is above 0.9.
 other    MKC-DNM and AKKM on a few sets.
-time     CPU of choose_k as a multiple of one fit, on Mfeat.
+time     CPU of choose_k as a multiple of one fit, on Mfeat and Hdigit (10 000 samples).
 
 Rows already in the file are kept.
 """
@@ -38,7 +40,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from choose_k_tables import KINDS, Row, set_tables, summaries, unseen_tables
+from choose_k_tables import KINDS, Row, labelled_tables, set_tables, summaries
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
@@ -46,14 +48,13 @@ from mkclust import AKKM, MKCDNM, GraphFusion, MultiView, choose_k, datasets, me
 from mkclust.bench.registry import Dataset, registered
 from mkclust.graph_fusion.diffusion_map import diffusion_map, n_components_for
 from mkclust.inspection.choose_k import RANGE, checked_range
-from mkclust.inspection.choose_k import ROWS as COMPARED
 from mkclust.inspection.structure import modularity_of
 from mkclust.linalg.kmeans import unit_rows
 
 ROWS = 5000
 RIVAL_ROWS = 1000  # for silhouette and gap statistic
 REFERENCES = 5  # of the gap statistic
-PARTS = ("sets", "unseen", "noise", "planted", "other", "time")
+PARTS = ("sets", "unseen", "fresh", "noise", "planted", "other", "time")
 
 
 def folder() -> Path:
@@ -75,6 +76,12 @@ def halves() -> dict[str, str]:
     return {name: ("decide", "confirm")[place % 2] for place, name in enumerate(names)}
 
 
+def unseen_halves(sets: Path) -> dict[str, str]:
+    """Return the half of every set of the folder: odd places decide, even confirm."""
+    names = sorted((file.stem for file in sets.glob("*.npz")), key=str.lower)
+    return {name: ("decide", "confirm")[place % 2] for place, name in enumerate(names)}
+
+
 def load(entry: Dataset) -> MultiView:
     return cut(entry.load(folder()))
 
@@ -86,8 +93,7 @@ def cut(views: MultiView, rows: int = ROWS) -> MultiView:
 
 
 def earlier(checkout: Path, views: MultiView) -> Row:
-    """Return the answers of an earlier commit's rule."""
-    views = cut(views, COMPARED)
+    """Return the answer of an earlier commit's rule."""
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
         file.write(pickle.dumps((list(views.views), views.kernels)))
         file.flush()
@@ -102,8 +108,8 @@ def rivals(model: GraphFusion, views: MultiView) -> dict[str, int]:
     """Return the answers of other rules on the same fused graph and its embedding."""
     ks = checked_range("auto", len(views))
     scan = model.partitions(views, ks, 0, 3)
-    embedding = diffusion_map(scan.graph, n_components_for(len(views), ks[-1])).embedding
-    values = scan.eigenvalues
+    mapped = diffusion_map(scan.graph, n_components_for(len(views), ks[-1]))
+    embedding, values = mapped.embedding, mapped.eigenvalues
     Q = {k: modularity_of(scan, k) for k in ks}
     gaps = {k: values[k - 1] - values[k] for k in ks if k < len(values)}
     relative = {k: Q[k] * np.sqrt(max(gap, 0) / values[k - 1]) for k, gap in gaps.items()}
@@ -142,10 +148,11 @@ def gap_statistic(X: np.ndarray, ks: list[int], rng: np.random.Generator) -> int
     return ks[-1]
 
 
-def row_of_set(entry: Dataset) -> Row:
+def row_of_set(entry: Dataset, checkout: Path | None) -> Row:
     views = load(entry)
     model = GraphFusion(2, precomputed=views.kernels)
-    return {"set": entry.name, "n": len(views), "true": entry.k, **answers(model, views)}
+    return {"set": entry.name, "n": len(views), "true": entry.k, **answers(model, views),
+            **(earlier(checkout, views) if checkout else {})}  # fmt: skip
 
 
 def answers(model: GraphFusion, views: MultiView) -> Row:
@@ -163,21 +170,25 @@ def unseen_views(file: Path) -> MultiView:
     return MultiView(list(tables.values()), names=list(tables), labels=kept["labels"])
 
 
-def unseen_rows(sets: Path, checkout: Path | None) -> Iterator[tuple[str, Callable[[], Row]]]:
-    for file in sorted(sets.glob("*.npz"), key=lambda file: file.stem.lower()):
+def labelled_rows(
+    part: str, sets: Path, wanted: list[str], checkout: Path | None
+) -> Iterator[tuple[str, Callable[[], Row]]]:
+    """Yield the tasks of the sets in a folder; those of `fresh` all confirm."""
+    for name, half in unseen_halves(sets).items():
+        half = "confirm" if part == "fresh" else half
+        if half not in wanted:
+            continue
 
-        def row(file: Path = file) -> Row:
-            whole = unseen_views(file)
+        def row(name: str = name, half: str = half) -> Row:
+            whole = unseen_views(sets / f"{name}.npz")
             views, true = cut(whole), len(np.unique(whole.labels))
             fitted = GraphFusion(true, random_state=0).fit(views)
-            return {"set": file.stem, "n": len(whole), "true": true, "views": len(views.views),
-                    "ari": metrics.ari(views.labels, fitted.labels_),
-                    **answers(GraphFusion(2), views)}  # fmt: skip
+            return {"set": name, "half": half, "n": len(whole), "true": true,
+                    "views": len(views.views), "ari": metrics.ari(views.labels, fitted.labels_),
+                    **answers(GraphFusion(2), views),
+                    **(earlier(checkout, views) if checkout else {})}  # fmt: skip
 
-        yield f"unseen {file.stem}", row
-        if checkout:
-            yield (f"earlier unseen {file.stem}",
-                   lambda file=file: earlier(checkout, unseen_views(file)))  # fmt: skip
+        yield f"{part} {name}", row
 
 
 def noise_views(kind: str, n: int, m: int, seed: int) -> MultiView:
@@ -247,9 +258,10 @@ def other_rows() -> Iterator[tuple[str, Callable[[], Row]]]:
             yield f"other {name} {method.name}", row
 
 
-def time_row() -> Row:
-    views, times = datasets.load_mfeat(), {}
-    for _ in range(2):
+def time_row(views: MultiView) -> Row:
+    """Return the least CPU time of three fits and three choices, in turns."""
+    times: Row = {}
+    for _ in range(3):
         for name, call in {
             "fit": lambda: GraphFusion(10, random_state=0).fit(views),
             "choose_k": lambda: choose_k(GraphFusion(2), views),
@@ -264,18 +276,17 @@ def set_rows(wanted: list[str], checkout: Path | None) -> Iterator[tuple[str, Ca
     half = halves()
     for entry in present():
         if half.get(entry.name) in wanted and entry.n <= 2 * ROWS:
-            yield f"set {entry.name}", lambda entry=entry: row_of_set(entry)
-            if checkout:
-                yield (f"earlier set {entry.name}",
-                       lambda entry=entry: earlier(checkout, load(entry)))  # fmt: skip
+            yield f"set {entry.name}", lambda entry=entry: row_of_set(entry, checkout)
 
 
 def tasks(given: argparse.Namespace) -> Iterator[tuple[str, Callable[[], Row]]]:
     parts = given.part
     if "time" in parts:
-        yield "time", time_row
+        yield "time Mfeat", lambda: time_row(datasets.load_mfeat())
+        yield "time Hdigit", lambda: time_row(registered()["Hdigit"].load(folder()))
     yield from set_rows(given.half, given.earlier) if "sets" in parts else ()
-    yield from unseen_rows(given.unseen, given.earlier) if "unseen" in parts else ()
+    for part, sets in {"unseen": given.unseen, "fresh": given.fresh}.items():
+        yield from labelled_rows(part, sets, given.half, given.earlier) if part in parts else ()
     yield from noise_rows() if "noise" in parts else ()
     yield from planted_rows() if "planted" in parts else ()
     yield from other_rows() if "other" in parts else ()
@@ -287,6 +298,7 @@ def main() -> None:
     parser.add_argument("--half", nargs="+", choices=("decide", "confirm"),
                         default=["decide", "confirm"])  # fmt: skip
     parser.add_argument("--unseen", type=Path, default=Path("unseen"))
+    parser.add_argument("--fresh", type=Path, default=Path("fresh"))
     parser.add_argument("--earlier", type=Path)
     parser.add_argument("--out", type=Path, default=Path("choose_k.jsonl"))
     given = parser.parse_args()
@@ -299,11 +311,14 @@ def main() -> None:
             with given.out.open("a") as file:
                 file.write(json.dumps({"task": name, **rows[name]}) + "\n")
             print(name, rows[name], flush=True)
-    answered = {name: row | rows.get(f"earlier {name}", {}) for name, row in rows.items()}
-    if some := [row for name, row in answered.items() if name.startswith("set ")]:
+    if some := [row for name, row in rows.items() if name.startswith("set ")]:
         print(set_tables(some, halves()), end="\n\n")
-    if some := [row for name, row in answered.items() if name.startswith("unseen ")]:
-        print(unseen_tables(some), end="\n\n")
+    groups: dict[str, list[Row]] = {}
+    for name, row in rows.items():
+        if "half" in row:
+            groups.setdefault(f"{name.split()[0]}, {row['half']}", []).append(row)
+    if groups:
+        print(labelled_tables(groups), end="\n\n")
     print(summaries(rows))
 
 

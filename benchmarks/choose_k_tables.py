@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-RULES = ("choose_k", "without null", "modularity alone", "eigengap", "silhouette",
-         "gap statistic", "earlier rule", "earlier rule to 12")  # fmt: skip
+RULES = ("choose_k", "earlier rule", "without null", "modularity alone", "eigengap", "silhouette",
+         "gap statistic")  # fmt: skip
 CLUSTERED = 0.3  # ARI at the true number from which classes count as clusters
 KINDS = {  # of data without clusters, and their draws
     "pure noise": 100, "one cluster": 100, "one long cluster": 40, "yes/no": 20,
@@ -64,10 +64,16 @@ def set_tables(rows: list[Row], half: dict[str, str]) -> str:
     return table + "\n\n" + scores(groups | {"all": rows})
 
 
-def unseen_tables(rows: list[Row]) -> str:
-    clustered = [row for row in rows if row["ari"] >= CLUSTERED]
-    extra = {"views": lambda row: str(row["views"]), "ARI": lambda row: f"{row['ari']:.2f}"}
-    groups = {"all": rows, f"ARI {CLUSTERED} or more": clustered}
+def labelled_tables(groups: dict[str, list[Row]]) -> str:
+    """Return the answers for all sets of `unseen` and `fresh`, and the errors of the groups."""
+    group = {row["set"]: title for title, some in groups.items() for row in some}
+    rows = [row for some in groups.values() for row in some]
+    confirm = [row for row in rows if row["half"] == "confirm"]
+    clustered = [row for row in confirm if row["ari"] >= CLUSTERED]
+    groups = groups | {"all confirming": confirm,
+                       f"confirming, ARI {CLUSTERED} or more": clustered}  # fmt: skip
+    extra = {"group": lambda row: group[row["set"]], "views": lambda row: str(row["views"]),
+             "ARI": lambda row: f"{row['ari']:.2f}"}  # fmt: skip
     return set_table(rows, extra) + "\n\n" + scores(groups)
 
 
@@ -88,7 +94,8 @@ def summaries(rows: dict[str, Row]) -> str:
     for row in (row for row in rows.values() if "method" in row):
         lines.append(f"| {row['set']} | {row['method']} | {row['true']} | {row['answer']} "
                      f"| {row['low']} to {row['high']} | {row['seconds']:.0f} |")  # fmt: skip
-    if "time" in rows:
-        lines += ["", "CPU: fit {fit:.2f} s, choose_k {choose_k:.2f} s: {ratio:.1f} fits".format(
-            **rows["time"])]  # fmt: skip
+    for name, row in rows.items():
+        if name.startswith("time "):
+            words = "CPU, {}: fit {fit:.2f} s, choose_k {choose_k:.2f} s: {ratio:.2f} fits"
+            lines += ["", words.format(name.removeprefix("time "), **row)]
     return "\n".join(lines)

@@ -311,7 +311,7 @@ def finished(views: dict[str, Any], classes: Any) -> tuple[dict[str, np.ndarray]
     return found, np.unique(labels[kept].astype(str), return_inverse=True)[1]
 
 
-def main() -> None:
+def main(sets: dict[str, Any], versions: dict[str, str]) -> None:
     packages, out = Path(sys.argv[1]), Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
     print(
@@ -319,7 +319,7 @@ def main() -> None:
         "|" + "---|" * 6,
         sep="\n",
     )
-    for name, (package, build) in SETS.items():
+    for name, (package, build) in sets.items():
         views, labels = finished(*build(packages))
         n, k = len(labels), int(labels.max()) + 1
         if n < 50 or not 2 <= k <= 20 or not all(np.isfinite(X).all() for X in views.values()):
@@ -327,8 +327,8 @@ def main() -> None:
         np.savez_compressed(out / f"{name}.npz", labels=labels,
                             **{f"view {view}": X for view, X in views.items()})  # fmt: skip
         widths = ", ".join(f"{view} {X.shape[1]}" for view, X in views.items())
-        print(f"| {name} | {package} | {VERSIONS[package]} | {n} | {k} | {widths} |")
+        print(f"| {name} | {package} | {versions[package]} | {n} | {k} | {widths} |")
 
 
 if __name__ == "__main__":
-    main()
+    main(SETS, VERSIONS)

@@ -19,9 +19,10 @@ choice = choose_k(GraphFusion(2), views, (2, 10))
 print(choice)
 
 # %%
-# The blue line is the modularity of the clusters: how much more edge weight lies inside clusters
-# than expected by chance. The gray band is what the same method reaches in data without
-# clusters. The number 5 has clearly more.
+# The blue line decides. One half of the samples is clustered, and the modularity is that of the
+# other half: how much more edge weight lies inside clusters than expected by chance. It is largest
+# for 5. The dotted line is the modularity of the samples tested for cluster structure. The gray
+# band is what the same method reaches in data without clusters.
 
 plot.choice(choice)
 

@@ -27,7 +27,6 @@ from .graphs.metrics import Metric
 from .graphs.neighbors import neighborhood
 from .io.archive import write_archive
 from .kernels.bank import KernelBank, KernelRecipe
-from .linalg.eigen import leading_eigenpairs
 from .linalg.kmeans import kmeans_clusters
 from .out_of_sample.membership import Membership
 from .preprocessing.intake import TakesViews, in_fitted_order
@@ -46,15 +45,11 @@ class Partitions:
     ----------
     graph : (n, n) sparse array
         Symmetric, degree-normalized.
-    eigenvalues : array
-        Leading eigenvalues of the graph, descending: at least one more than the largest k, where
-        there are as many samples.
     labels : dict of int to (n,) int array
         The labels for every k.
     """
 
     graph: sp.csr_array
-    eigenvalues: np.ndarray
     labels: dict[int, np.ndarray]
 
 
@@ -153,7 +148,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         for k in ks:
             step(f"{k} clusters")
             found[k] = np.asarray(fit(clone(self).set_params(n_clusters=k, **chosen)).labels_)
-        return Partitions(graph, leading_eigenpairs(graph, min(ks[-1] + 1, len(views)))[0], found)
+        return Partitions(graph, found)
 
     def _refit(self, views: MultiView) -> Callable[[Any], Any]:
         """Return the function that fits a copy of the estimator to these views."""

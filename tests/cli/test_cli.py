@@ -212,7 +212,14 @@ def chosen(k, ks=(2, 3, 4)):
         def __init__(self):
             table = tuple(
                 SimpleNamespace(
-                    k=j, modularity=0.5, null=0.1, null_high=0.2, sizes=(40, 20), gap=0.1, score=0.2
+                    k=j,
+                    score=0.4,
+                    modularity=0.5,
+                    held_out=0.3,
+                    tested=0.5,
+                    null=0.1,
+                    null_high=0.2,
+                    sizes=(40, 20),
                 )
                 for j in ks
             )
@@ -244,7 +251,7 @@ def test_the_number_of_clusters_is_asked_of_the_estimator_that_clusters(
         assert asked[-1] == (METHODS[method], k_range)
         title = METHODS[method].title
         said = " ".join(out.split())
-        assert f"by modularity and eigengap of partitions by {title}: 3 clusters." in said
+        assert f"by held-out modularity of partitions by {title}: 3 clusters." in said
         assert result_in(tmp_path / "mkclust-out")["parameters"]["n_clusters"] == 3
 
 

@@ -153,10 +153,9 @@ def test_partitions_share_the_graph_of_the_middle_number(views):
     found = estimator.partitions(views, [2, 4, 5], 3, 2)
     graph = estimator.affinity(views, 4)
     np.testing.assert_array_equal(found.graph.toarray(), graph.toarray())
-    embedding = diffusion_map(graph, 11)
-    np.testing.assert_array_equal(found.eigenvalues, embedding.eigenvalues)
+    embedding = diffusion_map(graph, 11).embedding
     for k in (2, 4, 5):
-        expected = kmeans_labels(embedding.embedding[:, : 2 * k + 1], k, 2, 3)
+        expected = kmeans_labels(embedding[:, : 2 * k + 1], k, 2, 3)
         np.testing.assert_array_equal(found.labels[k], expected)
     even = estimator.partitions(views, [2, 5], 3, 2).graph
     np.testing.assert_array_equal(even.toarray(), estimator.affinity(views, 5).toarray())

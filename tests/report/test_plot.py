@@ -75,7 +75,7 @@ def test_plots_of_answers(fused, views):
     assert len(found.patches) == 3
     choice = choose_k(fused, views, (2, 4))
     curve = drawn(plot.choice, choice).lines[0].get_ydata()
-    np.testing.assert_allclose(curve, [row.modularity for row in choice.table])
+    np.testing.assert_allclose(curve, [row.held_out for row in choice.table])
     for draw in (plot.choice, plot.stability):
         with pytest.raises(InputError, match="takes the result of"):
             draw(fused)

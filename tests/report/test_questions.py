@@ -17,7 +17,7 @@ def test_answers_have_their_sections(answered, answers):
     assert str(stable)[1:] in answered.text
     data = answered.data["choice"]
     assert data["ks"] == [2, 3, 4] and data["chosen"] == (choice.k if choice.structure else None)
-    for name in ("modularity", "null", "null_high"):
+    for name in ("held_out", "tested", "null", "null_high"):
         expected = [getattr(row, name) for row in choice.table]
         np.testing.assert_allclose(data[name], expected, atol=5e-4)
 

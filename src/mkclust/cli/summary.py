@@ -54,12 +54,12 @@ def summary(model: MultiViewClusterer, views: MultiView | Rows) -> Group:
 
 def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
     """Return the chosen number of clusters, and the evidence for every number tried."""
-    asked = f"Number of clusters, by modularity and eigengap of partitions by {model.title}:"
+    asked = f"Number of clusters, by held-out modularity of partitions by {model.title}:"
     table = column_table(
-        "clusters", "score", "modularity", "by chance", "limit", "eigengap", "sizes"
+        "clusters", "held-out", "modularity", "tested", "by chance", "limit", "sizes"
     )
     for row in choice.table:
-        evidence = (row.score, row.modularity, row.null, row.null_high, row.gap)
+        evidence = (row.held_out, row.modularity, row.tested, row.null, row.null_high)
         style = "bold green" if row.k == choice.k else ""
         sizes = f"{min(row.sizes)} to {max(row.sizes)}"
         table.add_row(str(row.k), *(f"{number:.3f}" for number in evidence), sizes, style=style)

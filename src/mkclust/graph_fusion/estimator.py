@@ -334,11 +334,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         """
         graph = self.affinity(views, ks[len(ks) // 2])
         sizes = {k: n_components_for(len(views), k) for k in ks}
-        found = diffusion_map(graph, max(sizes.values()))
-        labels = {
-            k: kmeans_labels(found.embedding[:, : sizes[k]], k, n_init, random_state) for k in ks
-        }
-        return Partitions(graph, found.eigenvalues, labels)
+        embedding = diffusion_map(graph, max(sizes.values())).embedding
+        labels = {k: kmeans_labels(embedding[:, : sizes[k]], k, n_init, random_state) for k in ks}
+        return Partitions(graph, labels)
 
     def verify(self, views: Any) -> Verification:
         """Check every claim of the fit with another eigensolver; `views` as fitted."""

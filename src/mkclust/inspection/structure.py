@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.polynomial import Polynomial
 from scipy import stats
 
 from ..base import MultiViewClusterer, Partitions
@@ -22,7 +21,6 @@ CLEAR = (0.001, 0.5)  # p-values below and above which it is
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
 SAMPLES, MORE_SAMPLES = 300, 1000  # on which data and null model are compared
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
-SCANNED = 1500  # samples of all draws together that give the null model's mean, at most
 SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
 
 
@@ -57,10 +55,14 @@ class StructureTest:
         t = (_excess(self.observed, self.null) - np.mean(drawn)) / max(spread, SMALLEST)
         return float(stats.t.sf(t, B - 1))
 
-    def deviation(self, ks: Sequence[int]) -> np.ndarray:
-        """Return the standard deviation of the null model's modularity for every number of `ks`."""
-        found = np.interp(np.log(ks), np.log(self.ks), _deviation(self.null))
-        return np.asarray(found)
+    def curves(self, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return observed modularity, and mean and standard deviation of the null model's.
+
+        Numbers of `ks` between those compared are interpolated on a logarithmic scale.
+        """
+        found = (self.observed, self.null.mean(axis=0), _deviation(self.null))
+        observed, mean, deviation = (np.interp(np.log(ks), np.log(self.ks), y) for y in found)
+        return observed, mean, deviation
 
 
 def structure_test(
@@ -94,30 +96,6 @@ def _compared(
         null.append(_modularities(estimator, model.draw(rng), tried, random_state))
     observed = _modularities(estimator, some, tried, random_state)
     return StructureTest(np.array(tried), observed, np.array(null))
-
-
-def null_modularity(
-    estimator: MultiViewClusterer,
-    views: MultiView,
-    ks: Sequence[int],
-    test: StructureTest,
-    random_state: int,
-) -> np.ndarray:
-    """Return the null model's mean modularity for every number of `ks`, at the size of the data.
-
-    A parabola in log k smooths the means of the draws: those of the test where it used all
-    samples, else new ones of all samples (one to four).
-    """
-    tried, null = test.ks.tolist(), test.null
-    if len(views) > SAMPLES:
-        tried, model = spread_out(ks), NullModel(views)
-        rng = np.random.default_rng(random_state)
-        draws = max(1, SCANNED // len(views))
-        null = np.array(
-            [_modularities(estimator, model.draw(rng), tried, random_state) for _ in range(draws)]
-        )
-    curve = Polynomial.fit(np.log(tried), null.mean(axis=0), min(2, len(tried) - 1))
-    return np.asarray(curve(np.log(ks)))
 
 
 def _modularities(
@@ -170,9 +148,12 @@ def spread_out(ks: Sequence[int]) -> list[int]:
 def drawn(views: MultiView, size: int, rng: np.random.Generator) -> MultiView:
     """Draw at most `size` samples, and leave out views that do not vary among them."""
     n = len(views)
-    if n <= size:
-        return views
-    some = views[np.sort(rng.choice(n, size, replace=False))]
+    return views if n <= size else subset(views, np.sort(rng.choice(n, size, replace=False)))
+
+
+def subset(views: MultiView, rows: np.ndarray) -> MultiView:
+    """Return some samples, without the views that do not vary among them."""
+    some = views[rows]
     if views.kernels:
         return some
     used = [name for p, name in enumerate(some.names) if varies(some.own_rows(p)).any()]

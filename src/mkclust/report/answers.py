@@ -319,15 +319,17 @@ def choice(subject: Subject) -> Raw:
         '<div class="pair">',
         chart("choice", "Modularity against the number of clusters, with the range of the null "
               "model; the table has the numbers.", 340),
-        table(["clusters", "modularity", "null mean", "null limit", "cluster sizes", ""],
-              [_candidate(row, found) for row in found.table], range(1, 4),
+        table(["clusters", "held-out", "tested", "null mean", "null limit", "cluster sizes", ""],
+              [_candidate(row, found) for row in found.table], range(1, 5),
               "Numbers of clusters tried"),
         "</div>",
         paragraph(
             "Modularity: the share of the graph's edge weight inside clusters, minus the share "
-            "expected by chance for clusters of these sizes. Null model: the same for data "
-            "without cluster structure; the gray band reaches from its mean to its upper limit. "
-            "Only a curve above the band is evidence for clusters."
+            "expected by chance for clusters of these sizes. Held-out: one half of the samples is "
+            "clustered, and the modularity is that of the other half; the largest is chosen. "
+            "Tested: the modularity of some samples, and of as many without cluster structure "
+            "(null model); the gray band reaches from its mean to its upper limit. Only a tested "
+            "curve above the band is evidence for clusters."
             f"{near} p-value of the cluster structure: {found.p_value:.2g}.",
             "hint",
         ),
@@ -353,7 +355,5 @@ def _candidate(row: Any, found: Any) -> list[object]:
     word = "chosen" if row.k == found.k else "about as good" if inside else ""
     sizes = sorted(row.sizes)
     spread = f"{sizes[0]} to {sizes[-1]}" if sizes else "–"
-    return [
-        row.k, *(number(value, 3) for value in (row.modularity, row.null, row.null_high)), spread,
-        badge(word) if word else "",
-    ]  # fmt: skip
+    values = (row.held_out, row.tested, row.null, row.null_high)
+    return [row.k, *(number(value, 3) for value in values), spread, badge(word) if word else ""]

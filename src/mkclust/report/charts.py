@@ -193,7 +193,7 @@ def _choice(subject: Subject) -> Any:
     if found is None:
         return None
     columns = {name: [getattr(row, name) for row in found.table]
-               for name in ("modularity", "null", "null_high")}  # fmt: skip
+               for name in ("held_out", "tested", "null", "null_high")}  # fmt: skip
     return {
         "ks": [row.k for row in found.table],
         "chosen": found.k if found.structure else None,

@@ -230,11 +230,12 @@ def evolution(model: Any, ax: Any = None) -> Any:
 
 
 def choice(found: Any, ax: Any = None) -> Any:
-    """Draw modularity against the number of clusters, with the band of the null model.
+    """Draw held-out modularity against the number of clusters, and the test of structure.
 
     `found` is what `choose_k` returns, or a model whose number of clusters was chosen by
-    ``cluster(views, "auto")``. The band reaches from the mean of the null model to its upper
-    limit; numbers that are about as good are shaded.
+    ``cluster(views, "auto")``. The solid line decides the number; numbers that are
+    about as good are shaded. The dotted line is the modularity of the samples tested; the band
+    reaches from the mean of the null model to its upper limit.
     """
     found = getattr(found, "choice_of_k_", found)
     if not hasattr(found, "table"):
@@ -243,8 +244,10 @@ def choice(found: Any, ax: Any = None) -> Any:
     ax = _axes(ax, 4.2, 6.5)
     ax.fill_between(ks, [row.null for row in found.table], [row.null_high for row in found.table],
                     color="#8a949e", alpha=0.35, linewidth=0, label="null model")  # fmt: skip
-    ax.plot(ks, [row.modularity for row in found.table], color=MAIN, linewidth=2, marker="o",
-            label="modularity")  # fmt: skip
+    ax.plot(ks, [row.held_out for row in found.table], color=MAIN, linewidth=2, marker="o",
+            label="held-out samples")  # fmt: skip
+    ax.plot(ks, [row.tested for row in found.table], color="#5b6570", linestyle=":",
+            label="samples tested")  # fmt: skip
     if found.structure:
         ax.axvline(found.k, color="black", linewidth=1, linestyle="--", label=f"k = {found.k}")
         if found.high > found.low:

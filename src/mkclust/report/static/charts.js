@@ -146,24 +146,25 @@ const Charts = (() => {
   }
 
   function choice() {
-    const { ks, chosen, range, modularity, null: mean, null_high: high } = data.choice;
+    const { ks, chosen, range, held_out: held, tested, null: mean, null_high: high } = data.choice;
     const along = (values) => values.map((value, i) => [ks[i], value]);
     const gray = css("--quiet");
     const band = { type: "line", symbol: "none", lineStyle: { opacity: 0 }, stack: "null", silent: true, color: gray };
     const marks = chosen === null ? [] : [{ xAxis: chosen, lineStyle: { type: "solid", color: css("--focus"), width: 1.5 },
       label: { formatter: `k = ${chosen}`, color: css("--ink"), position: "end", distance: 9 } }];
     const series = [
-      { name: "modularity", type: "line", data: along(modularity), color: css("--main"), symbol: "circle", symbolSize: 7, lineStyle: { width: 2.5 }, z: 4,
+      { name: "held-out samples", type: "line", data: along(held), color: css("--main"), symbol: "circle", symbolSize: 7, lineStyle: { width: 2.5 }, z: 4,
         markLine: { symbol: "none", silent: true, data: marks },
         markArea: { silent: true, itemStyle: { color: css("--focus"), opacity: 0.12 },
           data: range ? [[{ xAxis: range[0] - 0.3 }, { xAxis: range[1] + 0.3 }]] : [] } },
+      { name: "samples tested", type: "line", data: along(tested), color: css("--ink"), symbol: "none", lineStyle: { width: 1.5, type: "dotted" }, z: 3 },
       { ...band, data: along(mean) },
       { ...band, name: "null model, mean to upper limit", data: along(high.map((value, i) => value - mean[i])), areaStyle: { opacity: 0.3, color: gray } },
     ];
     return {
-      ...base(({ dataIndex: i }) => tip(`${ks[i]} clusters`, `modularity ${modularity[i].toFixed(3)}`,
-        `null model ${mean[i].toFixed(3)}, upper limit ${high[i].toFixed(3)}`)),
-      legend: { bottom: 0, data: [{ name: "modularity" }, { name: "null model, mean to upper limit", icon: "rect" }], textStyle: { color: css("--ink") } },
+      ...base(({ dataIndex: i }) => tip(`${ks[i]} clusters`, `held-out modularity ${held[i].toFixed(3)}`,
+        `tested ${tested[i].toFixed(3)}, null model ${mean[i].toFixed(3)}, upper limit ${high[i].toFixed(3)}`)),
+      legend: { bottom: 0, data: [{ name: "held-out samples" }, { name: "samples tested" }, { name: "null model, mean to upper limit", icon: "rect" }], textStyle: { color: css("--ink") } },
       grid: { left: 8, right: 24, top: 34, bottom: 52, containLabel: true },
       xAxis: axis("value", { min: ks[0] - 0.5, max: ks[ks.length - 1] + 0.5, splitLine: { show: false }, name: "number of clusters",
         nameLocation: "middle", nameGap: 24, interval: 1, axisLabel: { formatter: (v) => (Number.isInteger(v) ? v : "") , customValues: ks } }),
