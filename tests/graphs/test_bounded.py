@@ -77,21 +77,23 @@ def test_rows_in_doubt_are_searched_again(rng, monkeypatch):
     monkeypatch.setattr(BoundedSearch, "__init__", rough)
     monkeypatch.setattr(BoundedSearch, "_again", counted)
     check_same_graphs(Metric("x", clusters(rng, 700, 100)))
-    assert sum(searched) > 350
+    assert sum(searched[1:]) > 350  # beyond the rows that are judged beforehand
 
 
 @pytest.mark.parametrize("f", [10, 64, 500])
 def test_errors_are_within_the_bound(rng, f):
     X = clusters(rng, 600, f) * rng.uniform(0.1, 10, f)
     search = BoundedSearch(X, 48)
+    search.run()
     there = np.isfinite(search.distances)
     exact = np.take_along_axis(euclidean_distances(X) ** 2, search.columns, axis=1)
     assert (np.abs(search.distances - exact) <= search.error[:, None])[there].all()
     assert (there.sum(axis=1) > 48).all()
 
 
-def test_whole_numbers_need_double_precision(rng):
-    """Different samples are equally near, and rounding decides between them."""
+def test_whole_numbers_need_double_precision(rng, monkeypatch):
+    """Different samples are equally near; this is known before all products are computed."""
+    monkeypatch.delattr(BoundedSearch, "run")
     X = rng.integers(0, 3, (700, 8)).astype(float)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     assert bounded_edges(Metric("x", X), COUNT, 48) is None
@@ -106,7 +108,9 @@ def test_other_points_need_double_precision(rng, kind):
     if kind == "right angles":
         X = np.eye(70)[np.arange(700) % 70]
     points = {"sparse": sp.csr_array(X), "inner products": X @ X.T}.get(kind, X)
-    metric = Metric("x", points, gram=kind == "inner products", angular=kind != "few")
+    metric = Metric(
+        "x", points, gram=kind == "inner products", angular=kind not in ("few", "narrow")
+    )
     assert bounded_edges(metric, COUNT, 48) is None
     assert bounded_edges(SummedMetric("x", (metric, metric)), COUNT, 48) is None
 

@@ -32,6 +32,7 @@ NARROW = 64  # columns: with fewer ones single precision saves no time
 ROUGH = 1e-2  # bound of the error of a squared distance, relative to the local scale
 AGAIN = 0.3  # share of rows that may be searched again; beyond it double precision is quicker
 TIED = 0.002  # share of rows with equally near samples, beyond which all are compared in double
+JUDGED = 1 << 14  # entries of the rows from which it is judged beforehand how many are close
 EQUAL = 1e-14  # of the largest squared norm: a smaller gap in double precision is rounding
 
 
@@ -55,6 +56,9 @@ def bounded_edges(
     if metric.angular and metric.norms().min() < 0.5:
         return None
     search = BoundedSearch(points, candidates)
+    if not search.promising(count):
+        return None
+    search.run()
     if metric.angular and search.ordered[:, candidates].max() > RIGHT:
         return None
     return search.edges(count)
@@ -78,10 +82,23 @@ class BoundedSearch:
         self._norms = squared_norms(self._centered)
         length = np.sqrt(self._norms)
         largest, f = float(length.max()), points.shape[1]
-        X = self._centered.astype(np.float64 if f < NARROW else np.float32)
-        self.error = float(np.finfo(X.dtype).eps) * largest * ((f + 4) * length + largest)
+        self._dtype = np.dtype(np.float64 if f < NARROW else np.float32)
+        self.error = float(np.finfo(self._dtype).eps) * largest * ((f + 4) * length + largest)
         self.error += EQUAL * self._own_norms.max()  # rounding in double precision
-        self._find(X @ X.T, candidates + 1)
+
+    def promising(self, count: int) -> bool:
+        """Return whether few comparisons are close, judged from some rows in double precision."""
+        n, f = self.points.shape
+        rows = np.unique(np.linspace(0, n - 1, int(np.clip(JUDGED // f, 64, 256))).astype(int))
+        places, squared = self._again(rows)
+        gap = squared[:, count] - squared[:, count - 1]
+        often = np.mean(gap <= 2 * self.error[rows]) > AGAIN
+        return not often and self._tied(places, squared, count) == 0
+
+    def run(self) -> None:
+        """Compute all products, and find the samples that may be among the nearest."""
+        X = self._centered.astype(self._dtype)
+        self._find(X @ X.T, self.candidates + 1)
 
     def _find(self, K: np.ndarray, count: int) -> None:
         """Find all samples that may be among the `count` nearest."""
