@@ -82,7 +82,7 @@ class BoundedSearch:
         self._norms = squared_norms(self._centered)
         length = np.sqrt(self._norms)
         largest, f = float(length.max()), points.shape[1]
-        self._dtype = np.dtype(np.float64 if f < NARROW else np.float32)
+        self._dtype = np.float64 if f < NARROW else np.float32
         self.error = float(np.finfo(self._dtype).eps) * largest * ((f + 4) * length + largest)
         self.error += EQUAL * self._own_norms.max()  # rounding in double precision
 
