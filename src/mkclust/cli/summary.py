@@ -63,7 +63,14 @@ def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
         style = "bold green" if row.k == choice.k else ""
         sizes = f"{min(row.sizes)} to {max(row.sizes)}"
         table.add_row(str(row.k), *(f"{number:.3f}" for number in evidence), sizes, style=style)
-    parts: list[Any] = [Text.from_markup(f"[bold]{asked}[/] {clean(str(choice))}."), table]
+    legend = Text(
+        "held-out: modularity on one half of the samples of clusters found in the other half; the "
+        "largest is chosen. modularity: of the clusters of all samples. tested: of the samples "
+        "with which cluster structure was tested; by chance, limit: mean and 95 % limit for data "
+        "without clusters",
+        style="dim",
+    )
+    parts: list[Any] = [Text.from_markup(f"[bold]{asked}[/] {clean(str(choice))}."), table, legend]
     if choice.k == 1:
         parts.append(
             Text(
