@@ -319,8 +319,8 @@ def choice(subject: Subject) -> Raw:
         '<div class="pair">',
         chart("choice", "Modularity against the number of clusters, with the range of the null "
               "model; the table has the numbers.", 340),
-        table(["clusters", "held-out", "tested", "null mean", "null limit", "cluster sizes", ""],
-              [_candidate(row, found) for row in found.table], range(1, 5),
+        table(["clusters", "held-out", "tested", "null limit", "cluster sizes", ""],
+              [_candidate(row, found) for row in found.table], range(1, 4),
               "Numbers of clusters tried"),
         "</div>",
         paragraph(
@@ -355,5 +355,5 @@ def _candidate(row: Any, found: Any) -> list[object]:
     word = "chosen" if row.k == found.k else "about as good" if inside else ""
     sizes = sorted(row.sizes)
     spread = f"{sizes[0]} to {sizes[-1]}" if sizes else "–"
-    values = (row.held_out, row.tested, row.null, row.null_high)
+    values = (row.held_out, row.tested, row.null_high)
     return [row.k, *(number(value, 3) for value in values), spread, badge(word) if word else ""]
