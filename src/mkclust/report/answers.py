@@ -133,7 +133,7 @@ def _conflict(found: Conflict) -> Iterator[str]:
     ]  # fmt: skip
     head = ["views that divide the two", f"cluster {a}", f"cluster {b}", "samples moved", "score"]
     yield paragraph(words.sentence(str(found)))
-    yield table(head, rows, [1, 2, 3, 4], f"Clusters {a} and {b}, by the side that is followed")
+    yield table(head, rows, [1, 2, 3, 4], f"Clusters {a} and {b}, by the views that are followed")
     names = [shortened(str(name)) for name in found.moved[:LISTED]]
     more = " …" if len(found.moved) > LISTED else ""
     yield Raw(
