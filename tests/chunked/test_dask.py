@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -19,20 +20,37 @@ pytestmark = pytest.mark.slow
 K = 3
 
 
-@pytest.fixture(scope="module")
-def cluster():
+def two_workers():
     # A client of an earlier test that is finalized while the cluster starts would block it.
     gc.collect()
-    with distributed.LocalCluster(
+    return distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as cluster:
+    )
+
+
+@contextmanager
+def client_of(cluster):
+    with distributed.Client(cluster, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=300)  # on a busy machine they start late
+        yield client
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with two_workers() as cluster:
         yield cluster
 
 
 @pytest.fixture
 def client(cluster):
-    with distributed.Client(cluster, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=300)  # on a busy machine they start late
+    with client_of(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def own_client():
+    """Return a client whose workers no other test needs: a killed one may not come back."""
+    with two_workers() as cluster, client_of(cluster) as client:
         yield client
 
 
@@ -79,10 +97,9 @@ def test_arrays_in_memory_and_dask_arrays(stored, client):
 
 
 @pytest.mark.parametrize("moment", ["means", "cross-products", "embedding", "k-means step 1"])
-def test_a_worker_killed_in_the_middle_changes_nothing(moment, stored, client):
+def test_a_worker_killed_in_the_middle_changes_nothing(moment, stored, own_client):
     reference = fitted(stored)
-    client.wait_for_workers(2, timeout=300)  # on a busy machine they start late
-    victims = [*client.run(os.getpid).values()]
+    victims = [*own_client.run(os.getpid).values()]
     killed = []
 
     def kill_once(message):
@@ -91,7 +108,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(moment, stored, client):
             os.kill(victims[0], signal.SIGKILL)
 
     with listening(kill_once):
-        found = fitted(stored, dask=client)
+        found = fitted(stored, dask=own_client)
     assert killed
     np.testing.assert_array_equal(found.labels_, reference.labels_)
 
