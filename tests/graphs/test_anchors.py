@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
+from threadpoolctl import threadpool_limits
 
 from mkclust.graphs.anchors import (
     AXES,
@@ -199,6 +200,16 @@ def test_new_rows_are_projected_as_fitted_ones(rng, slot):
     np.testing.assert_allclose(metric.of(X[40:50]), metric.points[40:50], atol=1e-9)
     if metric.angular:
         np.testing.assert_allclose(np.linalg.norm(metric.points, axis=1), 1.0)
+
+
+def test_principal_axes_do_not_depend_on_the_threads(rng):
+    metric = view_metrics(wide_view(rng, 1.0)[0], "x")[0]
+    row = np.ones((1, 400))
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(projected(metric).of(row))
+    np.testing.assert_array_equal(*found)
 
 
 def test_narrow_and_sparse_points_are_not_projected(rng):

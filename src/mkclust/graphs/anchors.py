@@ -80,11 +80,12 @@ def projected(metric: Metric) -> Metric:
     X, of = metric.rows, metric.of
     if X is None or of is None or min(X.shape) <= AXES:
         return metric
-    axes = randomized_svd(X.astype(np.float32), AXES, n_iter=2, random_state=0)[2].T.astype(float)
+    with one_thread():  # the same axes on any number of threads, and on every worker
+        found = randomized_svd(X.astype(np.float32), AXES, n_iter=2, random_state=0)
+    axes = found[2].T.astype(float)
 
     def placed(points: np.ndarray) -> np.ndarray:
-        found = points @ axes
-        return unit_rows(found) if metric.angular else found
+        return unit_rows(points @ axes) if metric.angular else points @ axes
 
     return Metric(metric.name, placed(X), angular=metric.angular, of=lambda rows: placed(of(rows)))
 
