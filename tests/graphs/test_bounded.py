@@ -38,7 +38,7 @@ def check_same_graphs(metric):
     return edges
 
 
-@pytest.mark.parametrize("f", [3, 70, 300])
+@pytest.mark.parametrize("f", [64, 70, 300])
 def test_edges_are_those_of_double_precision(rng, f):
     check_same_graphs(Metric("x", clusters(rng, 700, f)))
 
@@ -53,7 +53,7 @@ def test_unit_rows_far_from_the_origin(rng):
     check_same_graphs(Metric("x", X / np.linalg.norm(X, axis=1, keepdims=True), angular=True))
 
 
-@pytest.mark.parametrize("f", [4, 100])
+@pytest.mark.parametrize("f", [64, 100])
 def test_duplicates_are_chosen_as_in_double_precision(rng, f):
     X = clusters(rng, 700, f)
     X[100:160] = X[200:260]
@@ -80,7 +80,7 @@ def test_rows_in_doubt_are_searched_again(rng, monkeypatch):
     assert sum(searched[1:]) > 350  # beyond the rows that are judged beforehand
 
 
-@pytest.mark.parametrize("f", [10, 64, 500])
+@pytest.mark.parametrize("f", [64, 500])
 def test_errors_are_within_the_bound(rng, f):
     X = clusters(rng, 600, f) * rng.uniform(0.1, 10, f)
     search = BoundedSearch(X, 48)
@@ -94,14 +94,15 @@ def test_errors_are_within_the_bound(rng, f):
 def test_whole_numbers_need_double_precision(rng, monkeypatch):
     """Different samples are equally near; this is known before all products are computed."""
     monkeypatch.delattr(BoundedSearch, "run")
-    X = rng.integers(0, 3, (700, 8)).astype(float)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X = rng.integers(0, 2, (700, 64)).astype(float)
     assert bounded_edges(Metric("x", X), COUNT, 48) is None
 
 
-@pytest.mark.parametrize("kind", ["sparse", "inner products", "few", "zero row", "right angles"])
+@pytest.mark.parametrize(
+    "kind", ["sparse", "inner products", "few", "narrow", "zero row", "right angles"]
+)
 def test_other_points_need_double_precision(rng, kind):
-    X = np.abs(clusters(rng, 450 if kind == "few" else 700, 6))
+    X = np.abs(clusters(rng, 450 if kind == "few" else 700, 6 if kind == "narrow" else 80))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     if kind == "zero row":
         X[3] = 0

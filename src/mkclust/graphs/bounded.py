@@ -5,8 +5,7 @@ $u = 2^{-24}$, an inner product of f columns is off by at most $(f + 2)u|x_i||x_
 summation. The edges of a row depend on a few comparisons: which samples are nearest, which are
 candidates of the self-tuning affinity, whose distance is the local scale, and which affinities are
 largest. Rows in which one of them is closer than the bound are searched again in double precision,
-so that the edges are the same. Their weights are accurate to about 1e-7. Narrow points, whose
-products take little time, are compared in double precision from the start.
+so that the edges are the same. Their weights are accurate to about 1e-7.
 
 References
 ----------
@@ -31,8 +30,7 @@ FOLDS = 8  # parts of a row of which the elementwise minimum is taken, at most
 NARROW = 64  # columns: with fewer ones single precision saves no time
 ROUGH = 1e-2  # bound of the error of a squared distance, relative to the local scale
 AGAIN = 0.3  # share of rows that may be searched again; beyond it double precision is quicker
-TIED = 0.002  # share of rows with equally near samples, beyond which all are compared in double
-JUDGED = 1 << 14  # entries of the rows from which it is judged beforehand how many are close
+JUDGED = 64  # rows from which it is judged beforehand how many comparisons are close
 EQUAL = 1e-14  # of the largest squared norm: a smaller gap in double precision is rounding
 
 
@@ -42,16 +40,17 @@ def bounded_edges(
     """Return the edges to `count` neighbors, and those of self-tuning affinities.
 
     The 2 `count` largest affinities among the nearest `candidates` are edges; places are
-    ascending. None where double precision is needed: for points that are not dense, for angular
-    metrics with right angles or rows of zeros, and where too many comparisons are close.
+    ascending. None where double precision is needed or takes no longer: for points that are not
+    dense or have few columns, for angular metrics with right angles or rows of zeros, where too
+    many comparisons are close, and where different samples are equally near.
 
-    >>> points = np.random.default_rng(0).standard_normal((600, 5))
+    >>> points = np.random.default_rng(0).standard_normal((600, 70))
     >>> nearest, self_tuning = bounded_edges(Metric("x", points), 5, 30)
     >>> nearest[0].shape, self_tuning[0].shape
     ((600, 5), (600, 10))
     """
     n, points = metric.n_samples, dense_rows(metric)
-    if points is None or not max(FEWEST, 4 * candidates) < n <= WHOLE:
+    if points is None or points.shape[1] < NARROW or not max(FEWEST, 4 * candidates) < n <= WHOLE:
         return None
     if metric.angular and metric.norms().min() < 0.5:
         return None
@@ -82,22 +81,20 @@ class BoundedSearch:
         self._norms = squared_norms(self._centered)
         length = np.sqrt(self._norms)
         largest, f = float(length.max()), points.shape[1]
-        self._dtype = np.float64 if f < NARROW else np.float32
-        self.error = float(np.finfo(self._dtype).eps) * largest * ((f + 4) * length + largest)
+        self.error = float(np.finfo(np.float32).eps) * largest * ((f + 4) * length + largest)
         self.error += EQUAL * self._own_norms.max()  # rounding in double precision
 
     def promising(self, count: int) -> bool:
         """Return whether few comparisons are close, judged from some rows in double precision."""
-        n, f = self.points.shape
-        rows = np.unique(np.linspace(0, n - 1, int(np.clip(JUDGED // f, 64, 256))).astype(int))
+        rows = np.linspace(0, len(self.points) - 1, JUDGED).astype(int)
         places, squared = self._again(rows)
         gap = squared[:, count] - squared[:, count - 1]
         often = np.mean(gap <= 2 * self.error[rows]) > AGAIN
-        return not often and self._tied(places, squared, count) == 0
+        return not often and not self._tied(places, squared, count)
 
     def run(self) -> None:
         """Compute all products, and find the samples that may be among the nearest."""
-        X = self._centered.astype(self._dtype)
+        X = self._centered.astype(np.float32)
         self._find(X @ X.T, self.candidates + 1)
 
     def _find(self, K: np.ndarray, count: int) -> None:
@@ -149,7 +146,7 @@ class BoundedSearch:
             return None
         rows, found = np.concatenate([first, more]), self._again(more)
         places, squared = np.vstack([places, found[0]]), np.vstack([squared, found[1]])
-        if self._tied(places, squared, count) > TIED:
+        if self._tied(places, squared, count):
             return None
         nearest = self.distances <= self.ordered[:, count - 1, None]
         own = largest_affinities(places, squared, sigma[rows], sigma, 2 * count)
@@ -222,9 +219,9 @@ class BoundedSearch:
             found.offer(slice(0, len(rows)), slice(0, len(self.points)), D2)
         return found.in_order()
 
-    def _tied(self, places: np.ndarray, squared: np.ndarray, count: int) -> float:
-        """Return the share of samples for which rounding decides between different neighbors."""
+    def _tied(self, places: np.ndarray, squared: np.ndarray, count: int) -> bool:
+        """Return whether rounding decides between different neighbors of a sample."""
         gap = squared[:, count] - squared[:, count - 1]
         some = gap <= EQUAL * self._own_norms.max()
         one, two = self.points[places[some, count]], self.points[places[some, count - 1]]
-        return float(np.count_nonzero((one != two).any(axis=1)) / len(self.points))
+        return bool((one != two).any())
