@@ -20,8 +20,8 @@ model = cluster(digits, 10, random_state=0)
 found = explain(model, digits)
 
 # %%
-# Who sees what
-# -------------
+# Which views separate which clusters
+# -----------------------------------
 # Each number says how well one view alone separates one cluster from all others: 1 is perfect, 0
 # is the level of chance.
 

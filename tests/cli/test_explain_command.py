@@ -30,7 +30,8 @@ def test_a_run_is_explained_from_its_results(run, data, tmp_path, monkeypatch):
     code, out, _ = run("explain", "out")
     assert code == 0 and max(map(len, out.splitlines())) <= 80
     said = words(out)
-    assert "320 samples in 8 clusters by Graph fusion Who sees what one two" in said
+    heading = "Which views separate which clusters"
+    assert f"320 samples in 8 clusters by Graph fusion {heading} one two" in said
     assert f"- {pair}: separated by one, two; one cluster for contradicting" in said
     assert f"Conflicts - {pair}: one, two keep them apart as in the answer" in said
     assert f"Other answers 1. divides {pair} differently" in said

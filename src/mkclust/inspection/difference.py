@@ -49,9 +49,9 @@ def difference(before: np.ndarray, after: np.ndarray) -> str:
     is unchanged, split, merged, or divided differently. Both are (n,) labels from 0 on.
 
     >>> difference(np.array([0] * 8 + [1] * 8), np.array([0] * 4 + [1] * 4 + [2] * 8))
-    'splits cluster 0 (4 + 4); merges nothing'
+    'splits cluster 0 (4 + 4)'
     >>> difference(np.array([0] * 8 + [1] * 8), np.array([0, 1] * 8))
-    'divides clusters 0 and 1 differently (8 + 8 instead of 8 + 8); merges nothing'
+    'divides clusters 0 and 1 differently (8 + 8 instead of 8 + 8)'
     """
     k = int(max(before.max(), after.max())) + 1
     table = _table(before, after, k)
@@ -85,8 +85,7 @@ def difference(before: np.ndarray, after: np.ndarray) -> str:
     lines += [f"merges {_named(old)}" for old in merges]
     if not splits and not mixed and not merges:
         return f"moves {len(before) - kept} samples between clusters"
-    fewer = merges or any(len(parts) < len(old) for old, _, parts in mixed)
-    return "; ".join(lines if fewer else [*lines, "merges nothing"])
+    return "; ".join(lines)
 
 
 def _joined(table: np.ndarray, sizes: np.ndarray) -> list[int]:

@@ -1,4 +1,4 @@
-"""Three answers about a fitted model: who sees what, conflicts of views, other partitions."""
+"""Three answers about a fitted model: separation by view, conflicts of views, other partitions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Explanation:
     index: np.ndarray
 
     def describe(self) -> dict[str, tuple[str, ...]]:
-        """Return sentences under the headings "Who sees what", "Conflicts", "Other answers"."""
+        """Return sentences by heading: separation by view, conflicts, other answers."""
         return {
             ViewProfile.title: self.profile.describe(),
             "Conflicts": tuple(map(str, self.conflicts)) or (NO_CONFLICT,),
@@ -82,7 +82,7 @@ def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation
     >>> from mkclust import GraphFusion, datasets, explain
     >>> views = datasets.make_views(90, 3, 2, noise=0.5, random_state=0)
     >>> found = explain(GraphFusion(3, random_state=0), views)
-    >>> print(*found.describe()["Who sees what"])
+    >>> print(*found.profile.describe())
     every pair of clusters is separated by at least one view and merged by none
     >>> found.conflicts, len(found.alternatives)
     ((), 0)

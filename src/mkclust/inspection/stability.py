@@ -47,6 +47,8 @@ class Stability:
         Mean Jaccard index of each cluster and its match in a refit.
     rivals : (n,) int array
         The cluster that a sample is put into most often otherwise.
+    refits : (r, n) int array
+        Labels of every refit; -1 for samples outside its half.
     labels : (n,) int array
         The labels that were compared.
     index : (n,) array
@@ -60,6 +62,7 @@ class Stability:
     samples: np.ndarray
     clusters: np.ndarray
     rivals: np.ndarray
+    refits: np.ndarray
     labels: np.ndarray
     index: np.ndarray
 
@@ -180,6 +183,7 @@ def compared(
         samples=kept,
         clusters=np.nan_to_num(np.nanmean(jaccard, axis=0)[: labels.max() + 1]),
         rivals=np.where(kept < 1, votes.argmax(axis=1), labels),
+        refits=np.array(everywhere),
         labels=labels,
         index=index,
     )

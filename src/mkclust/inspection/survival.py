@@ -29,13 +29,15 @@ INSTALL = "pip install 'mkclust[survival]'"
 class Curve:
     """Kaplan-Meier estimate of one cluster.
 
-    `survival` (t,) is the share that survives beyond `times` (t,), ascending from 0; `median` is
-    infinite where more than half survive to the end.
+    `survival` (t,) is the share that survives beyond `times` (t,), ascending from 0; `at_risk`
+    (t,) are the samples observed until just before them. `median` is infinite where more than
+    half survive to the end.
     """
 
     cluster: int
     times: np.ndarray
     survival: np.ndarray
+    at_risk: np.ndarray
     samples: int
     events: int
     median: float
@@ -108,7 +110,8 @@ def survival(clusters: np.ndarray, times: Any, events: Any) -> Survival:
             line = found.survival_function_
             curves.append(
                 Curve(c, line.index.to_numpy(float), line.iloc[:, 0].to_numpy(float),
-                      int(own.sum()), int(happened[own].sum()), float(found.median_survival_time_))
+                      found.event_table["at_risk"].to_numpy(int), int(own.sum()),
+                      int(happened[own].sum()), float(found.median_survival_time_))
             )  # fmt: skip
     return Survival(
         tuple(curves), float(tested.test_statistic), float(tested.p_value), int(known.sum())

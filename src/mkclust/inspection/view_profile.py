@@ -37,7 +37,7 @@ class ViewProfile:
         Samples of each cluster.
     """
 
-    title: ClassVar[str] = "Who sees what"
+    title: ClassVar[str] = "Which views separate which clusters"
 
     names: tuple[str, ...]
     clusters: np.ndarray
