@@ -13,7 +13,15 @@ from mkclust.agreement.redundancy import redundancy
 from mkclust.exceptions import InputError
 from mkclust.graph_fusion.diffusion_map import diffusion_map
 from mkclust.graphs.affinity import affinity_graph, knn_affinity, self_tuning_affinity
-from mkclust.graphs.metrics import TF_IDF, Metric, joint_metric, view_metrics, with_gram
+from mkclust.graphs.metrics import (
+    COSINE,
+    EUCLIDEAN,
+    TF_IDF,
+    Metric,
+    joint_metric,
+    view_metrics,
+    with_gram,
+)
 from mkclust.graphs.neighbors import neighborhood
 from mkclust.linalg.eigen import leading_eigenpairs
 
@@ -79,32 +87,42 @@ class TestMetrics:
     def test_dense_and_sparse_counts_are_the_same(self, rng):
         counts = words(rng)
         both = view_metrics(counts.toarray(), "a"), view_metrics(counts, "a")
-        for dense, sparse in zip(*both, strict=True):
+        for (dense, _), (sparse, _) in zip(*both, strict=True):
             assert dense.name == sparse.name
             assert squared(dense) == pytest.approx(squared(sparse))
 
     def test_tf_idf_only_for_what_looks_like_counts(self, rng):
-        assert view_metrics(words(rng), "a")[2].name == TF_IDF
+        assert view_metrics(words(rng), "a")[2][0].name == TF_IDF
         for other in (-words(rng), rng.random((60, 80))):
-            first, _, third = view_metrics(other, "a")
-            assert third is first
+            shares = {metric.name: share for metric, share in view_metrics(other, "a")}
+            assert shares == pytest.approx({EUCLIDEAN: 2 / 3, COSINE: 1 / 3})
+
+    def test_a_sparse_view_that_is_a_tenth_filled_becomes_dense(self, rng):
+        X = rng.random((60, 40)) * (rng.random((60, 40)) < 0.3)
+        new = sp.csr_array(X[:5])
+        dense, sparse = view_metrics(X, "a"), view_metrics(sp.csr_array(X), "a")
+        for (one, _), (two, _) in zip(dense, sparse, strict=True):
+            assert np.array_equal(one.points, two.points)
+            assert np.array_equal(one.map_new(X[:5]), two.map_new(new))
+        assert sp.issparse(view_metrics(-words(rng), "a")[0][0].points)
 
     def test_columns_of_zeros_change_nothing_not_even_for_new_rows(self, rng):
         X, new = rng.standard_normal((30, 4)), rng.standard_normal((5, 4))
         padded, new_padded = (np.insert(rows, 2, 0.0, axis=1) for rows in (X, new))
         new_padded[:, 2] = 7.0
-        for plain, wide in zip(view_metrics(X, "a"), view_metrics(padded, "a"), strict=True):
+        both = view_metrics(X, "a"), view_metrics(padded, "a")
+        for (plain, _), (wide, _) in zip(*both, strict=True):
             assert np.array_equal(plain.points, wide.points)
-            assert np.array_equal(plain.of(new), wide.of(new_padded))
+            assert np.array_equal(plain.map_new(new), wide.map_new(new_padded))
 
     @pytest.mark.parametrize("f", [39, 40, 60])
     def test_more_columns_than_samples_become_inner_products(self, rng, f):
         parts = view_metrics(rng.standard_normal((40, f)), "a")
         short = with_gram(parts)
-        assert [part.gram for part in short] == [f >= 40] * 3
-        assert short[2] is short[0] and [part.angular for part in short] == [False, True, False]
-        for part, other in zip(parts, short, strict=True):
-            assert squared(other) == pytest.approx(squared(part))
+        assert [part.gram for part, _ in short] == [f >= 40] * 2
+        assert [part.angular for part, _ in short] == [False, True]
+        for (part, share), (other, same) in zip(parts, short, strict=True):
+            assert squared(other) == pytest.approx(squared(part)) and share == same
 
     @pytest.mark.parametrize("kernel", [False, True])
     def test_a_constant_view_is_named(self, kernel):
@@ -136,18 +154,18 @@ class TestAffinity:
         counts = words(rng).toarray()
         counts[3] = 0
         _, directions, tf_idf = view_metrics(counts, "a")
-        for metric in (directions, tf_idf):
-            assert affinity_graph([metric], 5).toarray()[3].max() == 0
+        for metric, _ in (directions, tf_idf):
+            assert affinity_graph([(metric, 1.0)], 5).toarray()[3].max() == 0
 
-    def test_a_geometry_twice_counts_twice(self, rng):
+    def test_a_share_of_two_thirds_counts_twice(self, rng):
         one, two = (Metric("x", rng.standard_normal((40, 3))) for _ in range(2))
-        copy = Metric("x", one.points)
-        expected = affinity_graph([one, two, copy], 5).toarray()
-        assert affinity_graph([one, two, one], 5).toarray() == pytest.approx(expected)
+        expected = affinity_graph([(one, 1 / 3), (two, 1 / 3), (one, 1 / 3)], 5).toarray()
+        found = affinity_graph([(one, 2 / 3), (two, 1 / 3)], 5).toarray()
+        assert found == pytest.approx(expected)
 
     def test_equal_samples_are_neighbors_without_a_scale(self):
         X = np.repeat(np.eye(3), 8, axis=0)
-        graph = affinity_graph([Metric("x", X)], 5).toarray()
+        graph = affinity_graph([(Metric("x", X), 1.0)], 5).toarray()
         assert np.isfinite(graph).all()
         assert graph[:8, 8:].max() < graph[0, 1:8].max() / 5
 
@@ -199,7 +217,7 @@ class TestRedundancy:
 
 class TestDiffusionMap:
     def test_scales_are_squared_relative_eigenvalues(self, rng):
-        graph = affinity_graph([Metric("x", rng.standard_normal((80, 3)))], 5)
+        graph = affinity_graph([(Metric("x", rng.standard_normal((80, 3))), 1.0)], 5)
         found = diffusion_map(graph, 9)
         support = np.einsum("ij,ij->j", found.H, graph @ found.H)
         assert found.scales == pytest.approx((support / support[0]) ** 2)
@@ -208,7 +226,7 @@ class TestDiffusionMap:
     def test_lanczos_agrees_with_the_direct_solver(self, rng):
         centres = 6 * np.repeat(np.eye(4), 300, axis=0)
         X = centres + rng.standard_normal((1200, 4))
-        graph = affinity_graph([Metric("x", X)], 10)
+        graph = affinity_graph([(Metric("x", X), 1.0)], 10)
         values, vectors = leading_eigenpairs(graph, 4)
         direct = np.linalg.eigvalsh(graph.toarray())[::-1][:4]
         assert values == pytest.approx(direct, abs=1e-6)

@@ -206,15 +206,15 @@ class TestAnchors:
         assert [block.slot for block in links.blocks] == [0, 1, 0, 1, 0, 1]
         for block, p in zip(links.blocks[:4], (0, 0, 1, 1), strict=True):
             assert block.scales.tolist() == np.eye(3)[p].tolist()
-            expected = anchor_groups(links.metrics[p][block.slot], 10, 7)
+            expected = anchor_groups(links.metric(p, block.slot), 10, 7)
             np.testing.assert_array_equal(block.groups, expected)
         for block in links.blocks[4:]:
-            parts = [links.metrics[p][block.slot] for p in (0, 1)]
+            parts = [links.metric(p, block.slot) for p in (0, 1)]
             spreads = [part.spread() for part in parts]
             np.testing.assert_allclose(block.scales, [*(joint[:2] / spreads), 0.0])
             metric = joint_metric(parts, joint[:2])
             np.testing.assert_array_equal(block.groups, anchor_groups(metric, 10, 7))
-        names = [metric.name for metric in links.metrics[0]][:2]
+        names = [metric.name for metric, _ in links.metrics[0]]
         views = [f"anchors in {view}: {name}" for view in sample.names[:2] for name in names]
         assert [line for line in told if line.startswith("anchors")] == [
             *views,
@@ -245,7 +245,7 @@ class TestAnchors:
             assert set(block.groups[~held]) == {-1}
             assert block.groups.dtype == np.int32
         both = present.all(axis=1)
-        parts = [links.metrics[p][0].taken(both[present[:, p]]) for p in range(2)]
+        parts = [links.metrics[p][0][0].subset(both[present[:, p]]) for p in range(2)]
         assert (links.blocks[4].scales > 0).all()
         ratio = links.blocks[4].scales * [part.spread() for part in parts]
         assert ratio.sum() == pytest.approx(1)

@@ -118,7 +118,7 @@ class TestViewGraphs:
         views = MultiView([X, X + 0.3 * rng.standard_normal((N, 3))], present=present)
         graphs = ViewGraphs(views, 4)
         parts = [
-            view_metrics(view[held], "a")[0]
+            view_metrics(view[held], "a")[0][0]
             for view, held in zip(views.views, views.present.T, strict=True)
         ]
         expected = redundancy(list(graphs), parts, list(views.present.T))
@@ -133,7 +133,7 @@ class TestViewGraphs:
             ("z-scored Euclidean", "Hellinger", "tf-idf Hellinger"),
         )
         for p, found in enumerate(graphs.spreads()):
-            expected = [metric.spread() for metric in view_metrics(X[p], "a")]
+            expected = [metric.spread() for metric, _ in view_metrics(X[p], "a")]
             assert found == pytest.approx(expected)
 
     @pytest.mark.parametrize(("limit", "kept"), [(10**9, True), (10, False)])
@@ -153,7 +153,7 @@ class TestViewGraphs:
     def test_wide_views_of_few_samples_become_inner_products(self, rng, monkeypatch, limit, gram):
         monkeypatch.setattr(module, "EXACT_UP_TO", limit)
         graphs = ViewGraphs(MultiView(tables(rng, widths=(N + 3,))), 4)
-        assert graphs.metrics(0)[0].gram is gram
+        assert graphs.metrics(0)[0][0].gram is gram
 
     @pytest.mark.parametrize(("limit", "at_once"), [(N, 2), (N - 1, 1)])
     def test_graphs_of_many_samples_are_built_one_by_one(self, rng, monkeypatch, limit, at_once):
@@ -197,8 +197,9 @@ class TestGivenKernels:
     def test_its_metrics_are_those_of_the_kernel(self, rng):
         K = self.kernel(rng)
         graphs = ViewGraphs(MultiView([K], kernels=True), 4)
-        for found, expected in zip(graphs.metrics(0), view_metrics(K, "a", True), strict=True):
-            assert found.name == expected.name and found.gram
+        both = graphs.metrics(0), view_metrics(K, "a", True)
+        for (found, share), (expected, same) in zip(*both, strict=True):
+            assert found.name == expected.name and found.gram and share == same
             np.testing.assert_allclose(found.points, expected.points, atol=1e-12)
 
     def test_indefinite_kernels_are_refused_shifted_or_used(self, rng):
@@ -206,12 +207,12 @@ class TestGivenKernels:
         views = MultiView([K], names=["words"], kernels=True)
         with pytest.raises(InputError, match=r"'words' is indefinite.*-0\.5"):
             ViewGraphs(views, 4)
-        shifted = view_metrics(K + 0.5 * np.eye(N), "a", True)[0].points
+        shifted = view_metrics(K + 0.5 * np.eye(N), "a", True)[0][0].points
         np.testing.assert_allclose(
-            ViewGraphs(views, 4, "shift").metrics(0)[0].points, shifted, atol=1e-9
+            ViewGraphs(views, 4, "shift").metrics(0)[0][0].points, shifted, atol=1e-9
         )
-        plain = view_metrics(K, "a", True)[0].points
-        found = ViewGraphs(views, 4, "ignore").metrics(0)[0].points
+        plain = view_metrics(K, "a", True)[0][0].points
+        found = ViewGraphs(views, 4, "ignore").metrics(0)[0][0].points
         np.testing.assert_allclose(found, plain, atol=1e-12)
 
     def test_only_the_centered_kernel_must_be_semidefinite(self, rng):
@@ -295,7 +296,7 @@ class TestFusion:
         X = tables(rng)
         metrics = [view_metrics(view, "a") for view in X]
         weights = np.array([0.3, 0.7])
-        slots = [[parts[slot] for parts in metrics] for slot in (0, 1)]
+        slots = [[parts[slot][0] for parts in metrics] for slot in (0, 1)]
         expected = self.joint_by_hand(slots, (2 / 3, 1 / 3), weights, 4)
         told = []
         with listening(told.append):
@@ -309,7 +310,7 @@ class TestFusion:
         X = [tables(rng)[0], counts(rng)]
         metrics = [view_metrics(view, "a") for view in X]
         weights = np.array([0.3, 0.7])
-        slots = [[parts[slot] for parts in metrics] for slot in range(3)]
+        slots = [[(*parts, parts[0])[slot][0] for parts in metrics] for slot in range(3)]
         expected = self.joint_by_hand(slots, [1 / 3] * 3, weights, 4)
         found = joint_graph(ViewGraphs(MultiView(X), 4), weights)
         np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
@@ -322,6 +323,12 @@ class TestFusion:
         found = joint_graph(graphs, np.array([0.3, 0.7, 0.0])).toarray()
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
+    def test_the_joint_graph_of_one_view_is_its_own(self, rng):
+        graphs, told = ViewGraphs(partly(rng), 4), []
+        with listening(told.append):
+            found = joint_graph(graphs, np.array([0.0, 1.0]))
+        assert np.array_equal(found.toarray(), graphs[1].toarray()) and not told
+
     def test_the_joint_graph_is_over_samples_in_all_used_views(self, rng):
         views = partly(rng)
         graphs = ViewGraphs(views, 4)
@@ -331,10 +338,10 @@ class TestFusion:
         np.testing.assert_array_equal(first, views.present[:, 0])
         weights = np.array([0.4, 0.6])
         metrics = [
-            tuple(part.taken(both[held]) for part in view_metrics(view[held], "a"))
+            tuple((part.subset(both[held]), 1) for part, _ in view_metrics(view[held], "a"))
             for view, held in zip(views.views, views.present.T, strict=True)
         ]
-        slots = [[parts[slot] for parts in metrics] for slot in (0, 1)]
+        slots = [[parts[slot][0] for parts in metrics] for slot in (0, 1)]
         expected = self.joint_by_hand(slots, (2 / 3, 1 / 3), weights, 4)
         found = joint_graph(graphs, weights).toarray()
         np.testing.assert_allclose(found[np.ix_(both, both)], expected, atol=1e-12)

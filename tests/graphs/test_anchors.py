@@ -33,7 +33,7 @@ def links_of(views, count=3, anchors=12, shares=(0.6, 0.4)) -> AnchorLinks:
     names = tuple(f"view{p + 1}" for p in range(len(views)))
     metrics = [view_metrics(view, name) for view, name in zip(views, names, strict=True)]
     blocks = tuple(
-        AnchorBlock(0, np.eye(len(views))[p], anchor_groups(metric[0], anchors, 0), share)
+        AnchorBlock(0, np.eye(len(views))[p], anchor_groups(metric[0][0], anchors, 0), share)
         for p, (metric, share) in enumerate(zip(metrics, shares, strict=True))
     )
     return AnchorLinks(tuple(views), np.ones((n, len(views)), dtype=bool), names, blocks, count)
@@ -66,14 +66,14 @@ def test_a_joint_block_adds_the_distances_of_dense_and_sparse_views(rng):
     views, scales, groups = (table, words), np.array([0.7, 0.3]), np.arange(90) % 20
     block = AnchorBlock(0, scales, groups, 1.0)
     links = AnchorLinks(views, np.ones((90, 2), dtype=bool), ("table", "words"), (block,), 3)
-    points = [view_metrics(view, "x")[0].points for view in views]
+    points = [view_metrics(view, "x")[0][0].points for view in views]
     together = np.hstack(
         [np.sqrt(c) * (X.toarray() if sp.issparse(X) else X)
          for c, X in zip(scales, points, strict=True)]
     )  # fmt: skip
     plain = AnchorBlock(0, np.ones(1), groups, 1.0)
     expected = AnchorLinks((together,), np.ones((90, 1), dtype=bool), ("x",), (plain,), 3)
-    expected.__dict__["metrics"] = ((Metric("x", together, of=lambda rows: rows),),)
+    expected.__dict__["metrics"] = (((Metric("x", together, map_new=lambda rows: rows), 1.0),),)
     Z, _ = links(views)
     np.testing.assert_allclose(Z.toarray(), expected((together,))[0].toarray(), atol=1e-5)
 
@@ -104,7 +104,7 @@ def test_a_right_angle_is_no_link():
 def test_every_row_is_linked_to_its_nearest_anchors(rng):
     view = rng.standard_normal((80, 4))
     links = links_of([view], shares=(1.0,))
-    points = view_metrics(view, "view1")[0].points
+    points = view_metrics(view, "view1")[0][0].points
     groups = links.blocks[0].groups
     centers = np.array([points[groups == g].mean(axis=0) for g in range(links.blocks[0].size)])
     length = [np.sqrt((points[groups == g] ** 2).sum(axis=1).mean()) for g in set(groups.tolist())]
@@ -147,7 +147,7 @@ def test_a_row_that_a_view_lacks_has_no_links_there(rng):
 
 def test_sparse_views_stay_sparse(rng):
     counts = sp.csr_array(rng.poisson(0.05, (200, 300)).astype(float))
-    metric = view_metrics(counts, "words")[1]
+    metric = view_metrics(counts, "words")[1][0]
     groups = anchor_groups(metric, 20, 0)
     block = AnchorBlock(1, np.ones(1), groups, 1.0)
     links = AnchorLinks((counts,), np.ones((200, 1), dtype=bool), ("words",), (block,), 4)
@@ -183,7 +183,7 @@ def wide_view(rng, noise):
 
 def test_wide_points_keep_the_distances_between_clusters(rng):
     X, y = wide_view(rng, 0.1)
-    metric = view_metrics(X, "x")[0]
+    metric = view_metrics(X, "x")[0][0]
     narrow = projected(metric)
     assert narrow.points.shape == (600, AXES)
     before, after = (
@@ -196,24 +196,24 @@ def test_wide_points_keep_the_distances_between_clusters(rng):
 @pytest.mark.parametrize("slot", [0, 1])
 def test_new_rows_are_projected_as_fitted_ones(rng, slot):
     X = wide_view(rng, 1.0)[0] + 3
-    metric = projected(view_metrics(X, "x")[slot])
-    np.testing.assert_allclose(metric.of(X[40:50]), metric.points[40:50], atol=1e-9)
+    metric = projected(view_metrics(X, "x")[slot][0])
+    np.testing.assert_allclose(metric.map_new(X[40:50]), metric.points[40:50], atol=1e-9)
     if metric.angular:
         np.testing.assert_allclose(np.linalg.norm(metric.points, axis=1), 1.0)
 
 
 def test_principal_axes_do_not_depend_on_the_threads(rng):
-    metric = view_metrics(wide_view(rng, 1.0)[0], "x")[0]
+    metric = view_metrics(wide_view(rng, 1.0)[0], "x")[0][0]
     row = np.ones((1, 400))
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append(projected(metric).of(row))
+            found.append(projected(metric).map_new(row))
     np.testing.assert_array_equal(*found)
 
 
 def test_narrow_and_sparse_points_are_not_projected(rng):
-    narrow = view_metrics(rng.standard_normal((300, AXES)), "x")[0]
+    narrow = view_metrics(rng.standard_normal((300, AXES)), "x")[0][0]
     assert projected(narrow) is narrow
-    counts = view_metrics(sp.random_array((300, 400), density=0.02, rng=rng).tocsr(), "words")[0]
+    counts = view_metrics(sp.random_array((300, 400), density=0.02, rng=rng).tocsr(), "words")[0][0]
     assert projected(counts) is counts

@@ -118,6 +118,6 @@ def test_other_points_need_double_precision(rng, kind):
 
 def test_an_affinity_graph_does_not_depend_on_the_search(rng, monkeypatch):
     metric = Metric("x", clusters(rng, 700, 90))
-    found = affinity.affinity_graph([metric], COUNT)
+    found = affinity.affinity_graph([(metric, 1.0)], COUNT)
     monkeypatch.setattr(affinity, "bounded_edges", lambda *_: None)
-    assert abs(found - affinity.affinity_graph([metric], COUNT)).max() < 1e-6
+    assert abs(found - affinity.affinity_graph([(metric, 1.0)], COUNT)).max() < 1e-6

@@ -103,7 +103,7 @@ class TestPlanted:
 class TestSeparation:
     def graph(self, n=120):
         X = np.random.default_rng(0).standard_normal((n, 3))
-        return affinity_graph([Metric("x", X)], 6)
+        return affinity_graph([(Metric("x", X), 1.0)], 6)
 
     def test_chance_is_three_deviations_of_permuted_labels(self):
         graph, rng = self.graph(), np.random.default_rng(1)
@@ -133,8 +133,8 @@ class TestSeparation:
 class TestOwnSplit:
     def test_a_continuum_is_less_clear_than_a_gap(self):
         line = np.linspace(0, 1, 150)[:, None]
-        even = own_split(affinity_graph([Metric("x", line)], 5))
-        gap = own_split(affinity_graph([Metric("x", line + (line > 0.4))], 5))
+        even = own_split(affinity_graph([(Metric("x", line), 1.0)], 5))
+        gap = own_split(affinity_graph([(Metric("x", line + (line > 0.4)), 1.0)], 5))
         assert abs(even.clarity - 8 / np.pi**2) < 0.03
         assert gap.clarity > 0.97
         assert sorted(np.bincount(gap.parts)) == [60, 90]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +11,7 @@ from ..agreement.chance import unrelated_in
 from ..agreement.weights import ViewWeights, view_weights
 from ..data.views import MultiView
 from ..graphs.anchors import AnchorBlock, AnchorLinks, anchor_groups
-from ..graphs.metrics import joint_metric
+from ..graphs.metrics import joint_metric, joint_slots
 from ..linalg.eigen import leading_eigenpairs
 from ..progress import step
 from .diffusion_map import n_components_for
@@ -83,8 +82,7 @@ def anchor_links(
     empty = AnchorLinks(views, held, sample.names, (), count)
     weights, blocks = fusion.weights.weights, []
     for p in np.flatnonzero(weights > 0).tolist():
-        for slot, share in _slots([empty.metrics[p]]):
-            metric = empty.metrics[p][slot]
+        for slot, (metric, share) in enumerate(empty.metrics[p]):
             step(f"anchors in {sample.names[p]}: {metric.name}")
             groups = _placed(anchor_groups(metric, anchors, seed), held[:, p])
             scales = np.eye(m)[p]
@@ -102,26 +100,21 @@ def _joint_blocks(
     if np.count_nonzero(everywhere) < 2:
         return []
     found = []
-    for slot, share in _slots([links.metrics[p] for p in used]):
+    for slot, (metrics, share) in enumerate(joint_slots([links.metrics[p] for p in used])):
         step("anchors in all views")
-        parts = {p: links.metrics[p][slot].taken(everywhere[links.held[:, p]]) for p in used}
+        parts = [
+            part.subset(everywhere[links.held[:, p]]) for p, part in zip(used, metrics, strict=True)
+        ]
         scales = np.zeros(len(weights))
-        for p, part in parts.items():
+        for p, part in zip(used, parts, strict=True):
             spread = part.spread()
             scales[p] = weights[p] / spread if spread > 0 else 0.0
         if not scales.any():  # all samples are equal under this metric in every view
             continue
-        metric = joint_metric(list(parts.values()), weights[used])
+        metric = joint_metric(parts, weights[used])
         groups = _placed(anchor_groups(metric, anchors, seed), everywhere)
         found.append(AnchorBlock(slot, scales, groups, JOINT * share))
     return found
-
-
-def _slots(metrics: list[Any]) -> list[tuple[int, float]]:
-    """Return the different metrics of views and their shares: the first may count twice."""
-    if all(parts[2] is parts[0] for parts in metrics):
-        return [(0, 2 / 3), (1, 1 / 3)]
-    return [(slot, 1 / 3) for slot in range(3)]
 
 
 def _placed(groups: np.ndarray, held: np.ndarray) -> np.ndarray:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from ..graphs.affinity import averaged_affinity, degree_normalized, placed
-from ..graphs.metrics import joint_metric
+from ..graphs.affinity import affinity_graph, degree_normalized, placed
+from ..graphs.metrics import joint_metric, joint_slots
 from ..progress import step
 from .view_graphs import ViewGraphs
 
@@ -58,14 +58,11 @@ def joint_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
     everywhere = in_all_used(graphs, weights)
     if np.count_nonzero(everywhere) <= graphs.n_neighbors:
         return sp.csr_array((len(everywhere), len(everywhere)))
-    metrics = {p: graphs.metrics(p) for p in used}
-    slots = [
-        [metrics[p][slot].taken(everywhere[graphs.held(p)]) for p in used] for slot in range(3)
+    if len(used) == 1:
+        return graphs[used[0]]
+    shared = [
+        tuple((part.subset(everywhere[graphs.held(p)]), share) for part, share in graphs.metrics(p))
+        for p in used
     ]
-    if all(parts[2] is parts[0] for parts in metrics.values()):
-        slots, shares = slots[:2], [2 / 3, 1 / 3]
-    else:
-        shares = [1 / 3] * 3
-    combined = (joint_metric(slot, weights[used]) for slot in slots)
-    graph = averaged_affinity(combined, shares, graphs.n_neighbors, "all views")
-    return placed(graph, everywhere)
+    combined = ((joint_metric(parts, weights[used]), share) for parts, share in joint_slots(shared))
+    return placed(affinity_graph(combined, graphs.n_neighbors, "all views"), everywhere)

@@ -14,7 +14,7 @@ from ..agreement.subspaces import GraphSubspaces
 from ..data.missing import require_no_gaps
 from ..data.views import MultiView
 from ..graphs.affinity import affinity_graph, placed
-from ..graphs.metrics import Metric, view_metrics, with_gram
+from ..graphs.metrics import Metrics, view_metrics, with_gram
 from ..graphs.neighbors import EXACT_UP_TO
 from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
@@ -38,7 +38,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
         self.names = views.names
         self.n_neighbors = n_neighbors
         self.indefinite = indefinite
-        self._metrics: dict[int, tuple[Metric, ...]] = {}
+        self._metrics: dict[int, Metrics] = {}
         # In many samples one search uses all cores in BLAS by itself.
         at_once = len(self.names) if len(views) <= SIDE_BY_SIDE else 1
         self._graphs = in_parallel(self._graph, self._all, at_once)
@@ -56,22 +56,22 @@ class ViewGraphs(Sequence[sp.csr_array]):
         return reused(self._key(p), self.views, partial(self._built, p))
 
     def _built(self, p: int) -> CenteredGraph:
-        parts = self.metrics(p)
-        count = min(self.n_neighbors, parts[0].n_samples - 1)
-        return CenteredGraph(affinity_graph(parts, count, self.names[p]))
+        metrics = self.metrics(p)
+        count = min(self.n_neighbors, metrics[0][0].n_samples - 1)
+        return CenteredGraph(affinity_graph(metrics, count, self.names[p]))
 
-    def metrics(self, p: int) -> tuple[Metric, ...]:
-        """Return the metrics of view p, over the samples it holds."""
+    def metrics(self, p: int) -> Metrics:
+        """Return the metrics of view p, over the samples it holds, with their shares."""
         if p in self._metrics:
             return self._metrics[p]
         view = self.views.own_rows(p)
         if self.views.kernels:
             view = checked_kernel(dense(view), self.names[p], self.indefinite)
-        found: tuple[Metric, ...] = view_metrics(view, self.names[p], self.views.kernels)
+        found = view_metrics(view, self.names[p], self.views.kernels)
         if view.shape[0] <= EXACT_UP_TO:
             found = with_gram(found)
-        held = {id(part): part for parts in (*self._metrics.values(), found) for part in parts}
-        if sum(part.nbytes for part in held.values()) <= KEPT:
+        every = [part for metrics in (*self._metrics.values(), found) for part, _ in metrics]
+        if sum(part.nbytes for part in every) <= KEPT:
             self._metrics[p] = found
         return found
 
@@ -95,13 +95,13 @@ class ViewGraphs(Sequence[sp.csr_array]):
 
     def redundancy(self) -> np.ndarray:
         """Return the redundancy of all pairs of views, (m, m)."""
-        parts = [self.metrics(p)[0] for p in self._all]
+        parts = [self.metrics(p)[0][0] for p in self._all]
         return redundancy(list(self), parts, [self.held(p) for p in self._all])
 
     def metric_names(self) -> tuple[tuple[str, ...], ...]:
-        """Return the names of the metrics of every view, each once."""
-        return tuple(tuple(dict.fromkeys(m.name for m in self.metrics(p))) for p in self._all)
+        """Return the names of the metrics of every view."""
+        return tuple(tuple(metric.name for metric, _ in self.metrics(p)) for p in self._all)
 
     def spreads(self) -> tuple[tuple[float, ...], ...]:
         """Return the mean squared distance under every metric of every view."""
-        return tuple(tuple(metric.spread() for metric in self.metrics(p)) for p in self._all)
+        return tuple(tuple(metric.spread() for metric, _ in self.metrics(p)) for p in self._all)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse as sp
@@ -45,31 +44,22 @@ def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
     return symmetric_affinity(*largest_affinities(near.places, D2, sigma, sigma, 2 * count))
 
 
-def affinity_graph(metrics: Sequence[Metric], count: int, name: str = "rows") -> sp.csr_array:
-    r"""Average both affinities over the metrics of a view: symmetric, no eigenvalue above 1.
+def affinity_graph(
+    metrics: Iterable[tuple[Metric | SummedMetric, float]], count: int, name: str = "rows"
+) -> sp.csr_array:
+    r"""Average both affinities over metrics, each with its share: no eigenvalue is above 1.
 
-    A metric that occurs twice counts twice and is searched once. At most about 6 `count` entries
-    per row and metric.
+    At most about 6 `count` entries per row and metric. Metrics may be made one at a time.
 
     Examples
     --------
     >>> points = Metric("x", np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]))
-    >>> graph = affinity_graph([points], 2).toarray()
+    >>> graph = affinity_graph([(points, 1.0)], 2).toarray()
     >>> bool(graph[:3, 3:].max() < 1e-9 < graph[0, 1])
     True
     """
-    once = {id(metric): metric for metric in metrics}
-    times = Counter(id(metric) for metric in metrics)
-    shares = [times[key] / len(metrics) for key in once]
-    return averaged_affinity(once.values(), shares, count, name)
-
-
-def averaged_affinity(
-    metrics: Iterable[Metric | SummedMetric], shares: Sequence[float], count: int, name: str
-) -> sp.csr_array:
-    """Average both affinities over metrics that are made one at a time, with given shares."""
     total = None
-    for metric, share in zip(metrics, shares, strict=True):
+    for metric, share in metrics:
         step(f"neighbors in {name}: {metric.name}")
         both = _both_affinities(metric, count) * (share / 2)
         total = both if total is None else total + both

@@ -30,7 +30,7 @@ from ..io.archive import storable
 from ..linalg.kmeans import unit_rows
 from ..linalg.scaling import squared_norms
 from ..linalg.threads import one_thread
-from .metrics import Metric, SummedMetric, view_metrics
+from .metrics import Metric, Metrics, SummedMetric, view_metrics
 
 STEPS = 5  # of k-means, from random rows
 AXES = 128  # principal axes onto which dense points with more columns are projected
@@ -77,8 +77,8 @@ def projected(metric: Metric) -> Metric:
     ----------
     N. Halko, P.-G. Martinsson, J. Tropp. Finding Structure with Randomness. SIAM Review 53, 2011.
     """
-    X, of = metric.rows, metric.of
-    if X is None or of is None or min(X.shape) <= AXES:
+    X, map_new = metric.rows, metric.map_new
+    if X is None or map_new is None or min(X.shape) <= AXES:
         return metric
     with one_thread():  # the same axes on any number of threads, and on every worker
         found = randomized_svd(X.astype(np.float32), AXES, n_iter=2, random_state=0)
@@ -87,7 +87,10 @@ def projected(metric: Metric) -> Metric:
     def placed(points: np.ndarray) -> np.ndarray:
         return unit_rows(points @ axes) if metric.angular else points @ axes
 
-    return Metric(metric.name, placed(X), angular=metric.angular, of=lambda rows: placed(of(rows)))
+    def placed_new(rows: Any) -> np.ndarray:
+        return placed(map_new(rows))
+
+    return Metric(metric.name, placed(X), angular=metric.angular, map_new=placed_new)
 
 
 @storable
@@ -98,7 +101,7 @@ class AnchorBlock:
     Attributes
     ----------
     slot : int
-        Which of the three metrics of a view is used.
+        Which metric of a view is used; the first of views that have fewer.
     scales : (m,) array
         Weight of every view's squared distance; 0 for views that are not used.
     groups : (n,) int array
@@ -161,14 +164,17 @@ class AnchorLinks:
         return max(64, DISTANCES // max(block.size for block in self.blocks))
 
     @cached_property
-    def metrics(self) -> tuple[tuple[Metric, ...], ...]:
+    def metrics(self) -> tuple[Metrics, ...]:
         """Return the metrics of every view on the sample, wide ones on their principal axes."""
-        found = []
-        for view, name in zip(self.views, self.names, strict=True):
-            parts = view_metrics(view, name)
-            once = {id(part): projected(part) for part in parts}
-            found.append(tuple(once[id(part)] for part in parts))
-        return tuple(found)
+        return tuple(
+            tuple((projected(part), share) for part, share in view_metrics(view, name))
+            for view, name in zip(self.views, self.names, strict=True)
+        )
+
+    def metric(self, p: int, slot: int) -> Metric:
+        """Return metric number `slot` of a view, or its first where it has fewer."""
+        metrics = self.metrics[p]
+        return metrics[slot if slot < len(metrics) else 0][0]
 
     def with_blocks(self, blocks: Sequence[AnchorBlock]) -> AnchorLinks:
         """Return links to the anchors of other blocks; the metrics are not computed again."""
@@ -195,7 +201,7 @@ class AnchorLinks:
             centers, own, squares = {}, np.zeros(block.size), np.zeros(block.size)
             for p in block.used:
                 at = np.searchsorted(np.flatnonzero(self.held[:, p]), members)
-                points = self.metrics[p][block.slot].points[at]
+                points = self.metric(p, block.slot).points[at]
                 centers[p] = mean @ points
                 own += block.scales[p] * squared_norms(centers[p])
                 squares += block.scales[p] * (mean @ squared_norms(points))
@@ -242,7 +248,7 @@ class AnchorLinks:
         return np.sqrt(np.divide(shares, mass, out=np.zeros_like(shares), where=mass > 0))
 
     def _angular(self, block: AnchorBlock) -> bool:
-        return len(block.used) == 1 and self.metrics[block.used[0]][block.slot].angular
+        return len(block.used) == 1 and self.metric(block.used[0], block.slot).angular
 
     def _distances(
         self,
@@ -262,8 +268,8 @@ class AnchorLinks:
             key = p, block.slot
             held = None if present is None else present[:, p]
             if key not in known:
-                metric = self.metrics[p][block.slot]
-                Y = metric.of(views[p] if held is None else views[p][held])  # type: ignore[misc]
+                metric = self.metric(p, block.slot)
+                Y = metric.map_new(views[p] if held is None else views[p][held])  # type: ignore[misc]
                 known[key] = _with_one(Y), squared_norms(Y)
             Y, own = known[key]
             if held is not None:

@@ -1,9 +1,9 @@
 r"""Metrics on the samples of a view.
 
-No single metric suits pixels, word counts and measurements alike, so a view gets three: z-scored
-Euclidean twice and cosine; or, where it looks like counts, z-scored Euclidean, Hellinger
-(the angle between square roots) and the same with tf-idf weights. A given kernel gets its
-distance twice and its angle.
+No single metric suits pixels, word counts and measurements alike, so a view gets several, each
+with its share in the view's graph: z-scored Euclidean (2/3) and cosine (1/3); or, where it looks
+like counts, z-scored Euclidean, Hellinger (the angle between square roots) and the same with
+tf-idf weights (1/3 each). A given kernel gets its distance (2/3) and its angle (1/3).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ class Metric:
     """Samples as points whose Euclidean distances are the metric.
 
     `points` are rows (n, f), or inner products (n, n) if `gram`. Under an `angular` metric, two
-    samples at a right angle are no neighbors. `of` maps rows of other samples to points.
+    samples at a right angle are no neighbors. `map_new` maps rows of other samples to points.
     """
 
     name: str
     points: Any
     gram: bool = False
     angular: bool = False
-    of: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
+    map_new: Callable[[Any], Any] | None = field(default=None, compare=False, repr=False)
 
     @property
     def n_samples(self) -> int:
@@ -69,12 +69,8 @@ class Metric:
         same = isinstance(rows, slice) and isinstance(columns, slice) and rows == columns
         left = X[rows]
         right = left if same else X[columns]
-        if sp.issparse(X):
-            if X.nnz <= SPARSE_UP_TO * np.prod(X.shape, dtype=float):
-                return np.asarray((left @ right.T).toarray())
-            left = left.toarray()
-            right = left if same else right.toarray()
-        return np.asarray(left @ right.T)
+        found = left @ right.T
+        return found.toarray() if sp.issparse(found) else np.asarray(found)
 
     def inner(self) -> np.ndarray:
         """Return all inner products (n, n), which the caller must not change."""
@@ -100,25 +96,31 @@ class Metric:
         total = self.points.sum() if self.gram else np.sum(self.points.sum(axis=0) ** 2)
         return float(max(2 * (self.norms().sum() / n - total / n**2), 0.0))
 
-    def taken(self, rows: np.ndarray) -> Metric:
+    def subset(self, rows: np.ndarray) -> Metric:
         """Return the same metric on some of the samples."""
         if rows.all():
             return self
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
-        return Metric(self.name, some, self.gram, self.angular, of=self.of)
+        return Metric(self.name, some, self.gram, self.angular, self.map_new)
 
     def in_order(self, order: np.ndarray, dtype: Any) -> Metric:
         """Return the samples in another order and precision; not for inner products."""
         return Metric(self.name, self.points[order].astype(dtype), angular=self.angular)
 
 
-def view_metrics(view: Any, name: str, kernel: bool = False) -> tuple[Metric, Metric, Metric]:
-    """Return the three metrics of a view (n, f), or of a kernel (n, n). O(n f).
+Metrics = tuple[tuple[Metric, float], ...]
+"""The metrics of a view, each with its share in the view's graph; shares sum to 1."""
 
-    >>> [found.name for found in view_metrics(np.eye(20), "words")]
+
+def view_metrics(view: Any, name: str, kernel: bool = False) -> Metrics:
+    """Return the metrics of a view (n, f), or of a kernel (n, n), with their shares. O(n f).
+
+    A sparse view of which a tenth is filled becomes dense: its products are quicker.
+
+    >>> [found.name for found, _ in view_metrics(np.eye(20), "words")]
     ['z-scored Euclidean', 'Hellinger', 'tf-idf Hellinger']
-    >>> [found.name for found in view_metrics(np.eye(20) + 1, "pixels")]
-    ['z-scored Euclidean', 'cosine', 'z-scored Euclidean']
+    >>> [(found.name, round(share, 2)) for found, share in view_metrics(np.eye(20) + 1, "pixels")]
+    [('z-scored Euclidean', 0.67), ('cosine', 0.33)]
     """
     if kernel:
         return _kernel_metrics(_dense(view).astype(np.float64), name)
@@ -126,7 +128,8 @@ def view_metrics(view: Any, name: str, kernel: bool = False) -> tuple[Metric, Me
     unit = unit_of(X)
     X = X if unit == 1 else in_units(X, unit)
     counts = looks_like_counts(X)
-    X = sp.csr_array(X) if counts or sp.issparse(X) else X
+    sparse = counts or (sp.issparse(X) and not quicker_dense(X))
+    X = sp.csr_array(X) if sparse else _dense(X)
     zero = None if sp.issparse(X) else ~X.any(axis=0)
     if zero is not None and zero.any():  # such columns change no product and no distance
         X = np.compress(~zero, X, axis=1)
@@ -141,14 +144,30 @@ def view_metrics(view: Any, name: str, kernel: bool = False) -> tuple[Metric, Me
     scored, columns = standardizing(X)
     if columns.constant.all():
         raise InputError(f"view {name!r} is constant: all its samples are the same up to rounding")
-    first = Metric(EUCLIDEAN, scored, of=lambda rows: columns(scaled(rows)))
+    first = Metric(EUCLIDEAN, scored, map_new=lambda rows: columns(scaled(rows)))
     if counts:
-        return first, *_count_metrics(X, scaled)
-    second = Metric(COSINE, _unit(X), angular=True, of=lambda rows: _unit(scaled(rows)))
-    return first, second, first
+        return tuple((metric, 1 / 3) for metric in (first, *_count_metrics(X, scaled)))
+    second = Metric(COSINE, _unit(X), angular=True, map_new=lambda rows: _unit(scaled(rows)))
+    return (first, 2 / 3), (second, 1 / 3)
 
 
-def with_gram(parts: Sequence[Metric]) -> tuple[Metric, ...]:
+def joint_slots(views: Sequence[Metrics]) -> list[tuple[list[Metric], float]]:
+    """Return which metrics of several views are added, one of each view, and the shares.
+
+    Views with fewer metrics than others enter the further sums by their first one.
+
+    >>> tables, words = view_metrics(np.eye(20) + 1, "a"), view_metrics(np.eye(20), "b")
+    >>> [[metric.name for metric in slot] for slot, _ in joint_slots([tables, words])][2]
+    ['z-scored Euclidean', 'tf-idf Hellinger']
+    """
+    most = max(views, key=len)
+    return [
+        ([metrics[slot if slot < len(metrics) else 0][0] for metrics in views], share)
+        for slot, (_, share) in enumerate(most)
+    ]
+
+
+def with_gram(metrics: Metrics) -> Metrics:
     """Replace dense points with n columns or more by their inner products.
 
     They take no more memory, and no product is computed twice.
@@ -160,9 +179,7 @@ def with_gram(parts: Sequence[Metric]) -> tuple[Metric, ...]:
             return part
         return Metric(part.name, X @ X.T, gram=True, angular=part.angular)
 
-    once = {id(part): part for part in parts}
-    shorter = {key: short(part) for key, part in once.items()}
-    return tuple(shorter[id(part)] for part in parts)
+    return tuple((short(part), share) for part, share in metrics)
 
 
 @dataclass(frozen=True)
@@ -266,12 +283,12 @@ def _count_metrics(X: sp.csr_array, scaled: Callable[[Any], Any]) -> tuple[Metri
 
     roots = X.sqrt()
     return (
-        Metric(HELLINGER, _unit(roots), angular=True, of=lambda rows: _unit(root(rows))),
-        Metric(TF_IDF, _unit(roots @ idf), angular=True, of=lambda rows: _unit(root(rows) @ idf)),
+        Metric(HELLINGER, _unit(roots), False, True, lambda rows: _unit(root(rows))),
+        Metric(TF_IDF, _unit(roots @ idf), False, True, lambda rows: _unit(root(rows) @ idf)),
     )
 
 
-def _kernel_metrics(K: np.ndarray, name: str) -> tuple[Metric, Metric, Metric]:
+def _kernel_metrics(K: np.ndarray, name: str) -> Metrics:
     peak = np.abs(K).max()
     K = (K + K.T) / (2 * peak if peak > 0 else 1.0)
     distances = Metric(KERNEL_DISTANCE, K, gram=True)
@@ -280,12 +297,17 @@ def _kernel_metrics(K: np.ndarray, name: str) -> tuple[Metric, Metric, Metric]:
     length = np.sqrt(np.maximum(np.diagonal(K), 0.0))
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     angles = Metric(KERNEL_ANGLE, K * scale[:, None] * scale, gram=True, angular=True)
-    return distances, angles, distances
+    return (distances, 2 / 3), (angles, 1 / 3)
 
 
 def looks_like_counts(X: Any) -> bool:
     stored = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
     return bool(X.min() >= 0 and 0 < stored < COUNTS_UP_TO * np.prod(X.shape, dtype=float))
+
+
+def quicker_dense(X: Any) -> bool:
+    """Return whether products of a sparse matrix are quicker in dense form."""
+    return bool(X.nnz > SPARSE_UP_TO * np.prod(X.shape, dtype=float))
 
 
 def _idf(X: sp.csr_array) -> sp.dia_array:

@@ -23,7 +23,7 @@ from .fitted_rows import FittedRows
 from .nystroem import ROWS_AT_ONCE, Embedder, NewRows, OfViews
 
 Distances = Callable[[Any, np.ndarray | None], list[np.ndarray]]
-"""Function of new rows (b, f) and self-similarities to three squared distances (b, n)."""
+"""Function of new rows (b, f) and self-similarities to squared distances (b, n), one a metric."""
 
 
 @storable
@@ -45,22 +45,20 @@ class NeighborView:
     joint: float
     spreads: tuple[float, ...]
 
-    def ready(self) -> tuple[Distances, tuple[bool, ...]]:
-        """Return a function from new rows to distances, and which metrics are angular.
+    def ready(self) -> tuple[Distances, tuple[bool, ...], tuple[float, ...]]:
+        """Return a function from new rows to distances, which are angular, and their shares.
 
         What depends on the fitted rows alone is computed here.
         """
         if self.diagonal is not None:
-            return self._of_kernel, (False, True, False)
-        parts = view_metrics(self.view, self.name)
+            return self._of_kernel, (False, True), (2 / 3, 1 / 3)
+        parts, shares = zip(*view_metrics(self.view, self.name), strict=True)
         norms = [part.norms() for part in parts]
 
-        def measured(rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
-            found = [_squared(*each, rows) for each in zip(parts[:2], norms[:2], strict=True)]
-            same = parts[2] is parts[0]
-            return [*found, found[0] if same else _squared(parts[2], norms[2], rows)]
+        def distances(rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
+            return [_squared(*each, rows) for each in zip(parts, norms, strict=True)]
 
-        return measured, tuple(part.angular for part in parts)
+        return distances, tuple(part.angular for part in parts), shares
 
     def check(self, n: int) -> None:
         """Refuse a part from a file that does not fit n samples."""
@@ -78,7 +76,7 @@ class NeighborView:
         self_ = np.full(len(K), diagonal[0]) if own is None else own
         far = np.maximum(self_[:, None] + diagonal - 2 * K, 0.0)
         scale = np.sqrt(np.maximum(np.outer(self_, diagonal), np.finfo(float).tiny))
-        return [far, np.maximum(2 - 2 * K / scale, 0.0), far]
+        return [far, np.maximum(2 - 2 * K / scale, 0.0)]
 
 
 @storable
@@ -125,7 +123,7 @@ class NeighborExtension(OfViews):
         return FittedRows([view.view for view in self.views], held, embedding)
 
     def embedder(self) -> Embedder:
-        maps, angular = zip(*(view.ready() for view in self.views), strict=True)
+        maps, angular, shares = zip(*(view.ready() for view in self.views), strict=True)
 
         def embed(new: NewRows) -> np.ndarray:
             shape = len(new.views[0]), len(self.views)
@@ -139,25 +137,31 @@ class NeighborExtension(OfViews):
                     E[rows] += (
                         (1 - self.joint_share)
                         * view.weight
-                        * self._mean(far[p], view.held, angular[p])
+                        * self._mean(far[p], view.held, angular[p], shares[p])
                     )
-            self._add_joint(E, far, present)
+            self._add_joint(E, far, present, max(shares, key=len))
             return E
 
         return embed
 
     def _mean(
-        self, far: Sequence[np.ndarray], held: np.ndarray, angular: Sequence[bool]
+        self,
+        far: Sequence[np.ndarray],
+        held: np.ndarray,
+        angular: Sequence[bool],
+        shares: Sequence[float],
     ) -> np.ndarray:
         """Return the mean row of the embedding over neighbors under all metrics: (b, D)."""
         own = self.embedding[held]
         found = [
-            neighbor_weights(D2, self.n_neighbors, right) @ own
-            for D2, right in zip(far, angular, strict=True)
+            share * (neighbor_weights(D2, self.n_neighbors, right) @ own)
+            for D2, right, share in zip(far, angular, shares, strict=True)
         ]
-        return np.asarray(np.mean(found, axis=0))
+        return np.asarray(np.sum(found, axis=0))
 
-    def _add_joint(self, E: np.ndarray, far: Sequence[Any], present: np.ndarray) -> None:
+    def _add_joint(
+        self, E: np.ndarray, far: Sequence[Any], present: np.ndarray, shares: Sequence[float]
+    ) -> None:
         """Add the part of the joint distance, for samples that every used view has."""
         used = [p for p, view in enumerate(self.views) if view.joint > 0]
         rows = np.flatnonzero(present[:, used].all(axis=1))
@@ -165,15 +169,17 @@ class NeighborExtension(OfViews):
         if not len(rows) or np.count_nonzero(held) <= self.n_neighbors:
             return
         combined = []
-        for slot in range(3):
+        for slot in range(len(shares)):
             total = np.zeros((len(rows), np.count_nonzero(held)))
             for p in used:
-                view, spread = self.views[p], self.views[p].spreads[slot]
-                if spread > 0:
+                view = self.views[p]
+                own = slot if slot < len(view.spreads) else 0
+                if view.spreads[own] > 0:
                     at = np.searchsorted(np.flatnonzero(present[:, p]), rows)
-                    total += view.joint / spread * far[p][slot][at][:, held[view.held]]
+                    total += view.joint / view.spreads[own] * far[p][own][at][:, held[view.held]]
             combined.append(total)
-        E[rows] += self.joint_share * self._mean(combined, held, (False,) * 3)
+        angular = (False,) * len(shares)
+        E[rows] += self.joint_share * self._mean(combined, held, angular, shares)
 
 
 def neighbor_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array:
@@ -231,12 +237,12 @@ def extension_view(
 def _in_own_unit(spreads: Sequence[float], kernel: Any) -> tuple[float, ...]:
     """Undo the division of a given kernel by its largest entry; angles have no unit."""
     unit = float(np.abs(kernel).max())
-    return spreads[0] * unit, spreads[1], spreads[2] * unit
+    return spreads[0] * unit, spreads[1]
 
 
 def _squared(part: Metric, norms: np.ndarray, rows: Any) -> np.ndarray:
-    assert part.of is not None
-    Y = part.of(rows)
+    assert part.map_new is not None
+    Y = part.map_new(rows)
     found = Y @ part.points.T
     D2 = found.toarray() if sp.issparse(found) else np.asarray(found)
     D2 *= -2.0
