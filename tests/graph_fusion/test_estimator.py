@@ -291,9 +291,9 @@ class TestAnchors:
                 seen["arguments"] = arguments
                 super().__init__(*arguments)
 
-            def sample(self, wanted, checked):
+            def sample(self, wanted, checked, kinds):
                 seen["sample"] = wanted, checked
-                return super().sample(wanted, checked)
+                return super().sample(wanted, checked, kinds)
 
         def sized(*arguments):
             seen["size"] = arguments

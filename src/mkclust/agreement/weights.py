@@ -67,7 +67,11 @@ class ViewWeights:
 
 
 def view_weights(
-    overlap: Overlap, size: int, redundancy: np.ndarray, present: np.ndarray | None = None
+    overlap: Overlap,
+    size: int,
+    redundancy: np.ndarray,
+    present: np.ndarray | None = None,
+    informative: np.ndarray | None = None,
 ) -> ViewWeights:
     r"""Weigh views by $w_p \propto s_p \, \overline{A_{pq}}$, the mean agreement with the others.
 
@@ -78,7 +82,8 @@ def view_weights(
     a little more than that view alone. O(m^2 D^2).
 
     A sample that only views of weight 0 hold would have no edges. Given `present` (n, m), these
-    views get the mean weight of the others.
+    views get the mean weight of the others. Views that are not `informative` (m,) have no part in
+    anything else.
 
     Examples
     --------
@@ -92,11 +97,15 @@ def view_weights(
     n = overlap.pair_samples
     chance = DEVIATIONS * np.sqrt(2 / np.maximum((n - 1) * (n + 2), 1))
     confirmed = np.where(agreement > chance, agreement, 0.0)
+    if informative is not None:
+        confirmed *= np.outer(informative, informative)
     raw, copies = discounted_agreement(confirmed, redundancy)
     share = 1 / copies
     raw *= share
     equal = not raw.sum() > 0
     weights = share if equal else raw
+    if informative is not None and informative.any():
+        weights = np.where(informative, weights, 0.0)
     needed = _needed(weights, present)
     weights[needed] = weights[weights > 0].mean()
     return ViewWeights(

@@ -57,8 +57,8 @@ def _extended(
     assert views.present is not None
     held, fitted = np.ones(len(complete), dtype=bool), views[complete]
     parts = tuple(
-        extension_view(name, view, views.kernels, held, 1 / views.n_views, 0.0, (1.0, 1.0, 1.0))
-        for name, view in zip(fitted.names, fitted.views, strict=True)
+        extension_view(name, view, kind, held, 1 / views.n_views, 0.0, (1.0, 1.0, 1.0))
+        for name, view, kind in zip(fitted.names, fitted.views, fitted.kinds, strict=True)
     )
     extension = NeighborExtension(parts, values, n_neighbors, 0.0)
     embed, found = extension.embedder(), []

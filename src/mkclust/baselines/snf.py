@@ -196,7 +196,7 @@ class SNF(FitsCompleteRows):
             view = views.own_rows(p)
             if views.kernels:
                 view = checked_kernel(dense(view), name, self.indefinite)
-            yield view_metrics(view, name, views.kernels)[0][0]
+            yield view_metrics(view, name, views.kernels, views.kinds[p])[0][0]
 
     def partitions(
         self, views: MultiView, ks: Sequence[int], random_state: int, n_init: int

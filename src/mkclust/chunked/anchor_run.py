@@ -149,7 +149,7 @@ class AnchorRun(RowRun):
         self.present = present
         self._pieces = rows.pieces(native=True)
 
-    def sample(self, size: int, checked: bool) -> MultiView:
+    def sample(self, size: int, checked: bool, kinds: tuple[str, ...] | None = None) -> MultiView:
         """Draw `size` samples; all rows are read, and checked for NaN unless they are `checked`."""
         n = len(self.rows)
         chosen = np.random.default_rng([self.seed, 2]).choice(n, min(n, size), replace=False)
@@ -166,7 +166,7 @@ class AnchorRun(RowRun):
             for p, source in enumerate(self.rows.sources)
         ]
         present = None if self.present is None else self.present[chosen]
-        return MultiView(views, names=self.rows.names, present=present)
+        return MultiView(views, names=self.rows.names, present=present, kinds=kinds)
 
     def iterate(self, links: AnchorLinks, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         r"""Make one step of subspace iteration from a trial matrix X (R, q).

@@ -12,6 +12,7 @@ from ..exceptions import InputError
 from .alignment import align, blanked, columns_as_rows, following, placed, presence, some_of
 from .frames import column_names, is_frame, is_polars
 from .keys import keyed
+from .kinds import KERNEL, KINDS, kind_of
 from .matrices import as_matrix
 from .values import encodable, plain_values
 
@@ -38,6 +39,9 @@ class MultiView:
     feature_names : sequence of (f_p,) sequences or None, optional
         Column names per view; taken from frames when they have some. The attribute has one
         object array of str or None per view. Kernels have none.
+    kinds : sequence of {"measurements", "counts", "components"}, optional
+        What the columns of every view are, which decides how samples are compared; found in the
+        data by default. Some of the samples, `views[rows]`, have the kinds of all.
 
     Notes
     -----
@@ -74,6 +78,7 @@ class MultiView:
         notes: Iterable[str] = (),
         present: Any = None,
         feature_names: Sequence[Any] | None = None,
+        kinds: Sequence[str] | None = None,
     ) -> None:
         if isinstance(views, MultiView):  # arguments that are not given are inherited
             feature_names = views.feature_names if feature_names is None else feature_names
@@ -82,6 +87,7 @@ class MultiView:
             labels = views.labels if labels is None else labels
             index = views.index if index is None else index
             notes = notes or views.notes
+            kinds = views.kinds if kinds is None and kernels == views.kernels else kinds
         items, found = _listed(views, kernels)
         self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
         if len(self.names) != len(items):
@@ -127,6 +133,7 @@ class MultiView:
             absent is not None and not self.kernels and self._has_gaps(p)
             for p, (_, absent) in enumerate(found_in)
         )
+        self._kinds = None if kinds is None else _checked_kinds(self, kinds)
 
     @property
     def n_views(self) -> int:
@@ -135,6 +142,15 @@ class MultiView:
     @property
     def widths(self) -> tuple[int, ...]:
         return tuple(view.shape[1] for view in self.views)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What the columns of every view are: see the parameter; ``"kernel"`` for kernels."""
+        if self._kinds is None:
+            own = range(self.n_views)
+            found = (KERNEL if self.kernels else kind_of(self.own_rows(p)) for p in own)
+            self._kinds = tuple(found)
+        return self._kinds
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -188,7 +204,9 @@ class MultiView:
 
     def _changed(self, views: Sequence[Any], **attributes: Any) -> MultiView:
         """Return other matrices with the attributes of these views, except as given."""
-        kept = ("names", "kernels", "labels", "index", "notes", "present", "feature_names")
+        kept = (
+            "names", "kernels", "labels", "index", "notes", "present", "feature_names", "kinds",
+        )  # fmt: skip
         return MultiView(views, **{name: getattr(self, name) for name in kept} | attributes)
 
     def own_rows(self, position: int) -> Any:
@@ -214,6 +232,7 @@ class MultiView:
             names=names,
             present=None if self.present is None else self.present[:, at],
             feature_names=[self.feature_names[p] for p in at],
+            kinds=[self.kinds[p] for p in at],
         )
 
 
@@ -311,6 +330,15 @@ def _checked_presence(views: MultiView, seen: np.ndarray | None, given: Any) -> 
         shown = some_of(names, " ...")
         raise InputError(f"{len(names)} samples are in no view at all ({shown}): drop them")
     return present
+
+
+def _checked_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
+    if len(kinds) != views.n_views or not set(kinds) <= {*KINDS, KERNEL}:
+        raise InputError(
+            f"kinds must be one of {', '.join(KINDS)} for each of {views.n_views} views, got "
+            f"{', '.join(map(str, kinds))}"
+        )
+    return tuple(kinds)
 
 
 def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:

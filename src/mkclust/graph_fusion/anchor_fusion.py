@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.chance import unrelated_in
-from ..agreement.weights import ViewWeights, view_weights
+from ..agreement.weights import ViewWeights
 from ..data.views import MultiView
 from ..graphs.anchors import AnchorBlock, AnchorLinks, anchor_groups
 from ..graphs.metrics import joint_metric, joint_slots
@@ -67,7 +67,7 @@ def sampled_fusion(sample: MultiView, k: int, n_neighbors: int, seed: int) -> Sa
     graphs = ViewGraphs(sample, n_neighbors)
     subspaces = graphs.subspaces(min(2 * k, n))
     overlap = subspaces.overlap(k)
-    found = view_weights(overlap, n_components_for(n, k) - 1, graphs.redundancy())
+    found = graphs.weights(overlap, n_components_for(n, k) - 1)
     unrelated = unrelated_in(overlap, k, subspaces.vectors(2 * k))
     return SampledFusion(found, tuple(sample.names[p] for p in unrelated), graphs)
 
@@ -79,7 +79,7 @@ def anchor_links(
     m = sample.n_views
     held = np.ones((len(sample), m), dtype=bool) if sample.present is None else sample.present
     views = tuple(sample.own_rows(p) for p in range(m))
-    empty = AnchorLinks(views, held, sample.names, (), count)
+    empty = AnchorLinks(views, held, sample.names, (), count, sample.kinds)
     weights, blocks = fusion.weights.weights, []
     for p in np.flatnonzero(weights > 0).tolist():
         for slot, (metric, share) in enumerate(empty.metrics[p]):

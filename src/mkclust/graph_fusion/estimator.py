@@ -13,14 +13,14 @@ import scipy.sparse as sp
 from ..agreement.chance import unrelated_in
 from ..agreement.spectra import view_spectra
 from ..agreement.subspaces import GraphSubspaces
-from ..agreement.weights import ViewWeights, view_weights
+from ..agreement.weights import ViewWeights
 from ..base import INDEFINITE, MultiViewClusterer, Partitions
 from ..chunked.anchor_run import AnchorRun
 from ..chunked.distributed import engine_for
 from ..chunked.row_run import run_seed
 from ..chunked.rows import Rows
 from ..data.views import MultiView
-from ..exceptions import InputError
+from ..exceptions import DegenerateWarning, InputError, warn
 from ..graphs.affinity import default_n_neighbors
 from ..linalg.checks import Verification
 from ..linalg.kmeans import kmeans_labels
@@ -192,7 +192,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         graphs = self._graphs(views, self.n_neighbors_)  # S_p: several metrics, averaged
         subspaces = graphs.subspaces(min(2 * k, len(views)))
         overlap = subspaces.overlap(k)  # what the views share
-        chosen = view_weights(overlap, size - 1, graphs.redundancy(), views.present)  # w_p
+        chosen = graphs.weights(overlap, size - 1)  # w_p
         fused = fuse(graphs, chosen.weights)  # S
         found = diffusion_map(fused, size)
 
@@ -215,7 +215,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         with engine_for(self.dask) as engine:
             run = AnchorRun(rows, seed, engine, self.work, settings, present)
             wanted = sample_size(n, k, rows.row_bytes, rows.any_sparse)
-            sample = run.sample(wanted, isinstance(views, MultiView))
+            kinds = views.kinds if isinstance(views, MultiView) else None
+            sample = run.sample(wanted, isinstance(views, MultiView), kinds)
             fusion = sampled_fusion(sample, k, self.n_neighbors_, seed)  # w_p
             count = max(1, round(self.n_neighbors_ / 2))
             links = anchor_links(sample, fusion, n_anchors(n, k), count, seed)  # Z, never S
@@ -255,7 +256,18 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     def _store(self, graphs: ViewGraphs, chosen: ViewWeights) -> None:
         self.weights_, self.agreement_ = chosen.weights, chosen.agreement
         self.redundancy_, self.equal_weights_ = chosen.redundancy, chosen.equal
-        notes = []
+        notes = graphs.notes()
+        nothing = [
+            name
+            for name, tells in zip(graphs.names, graphs.informative(), strict=True)
+            if not tells
+        ]
+        if nothing:
+            notes.append(
+                f"{', '.join(nothing)}: all samples are equally far apart, so that the view tells "
+                "nothing about clusters"
+            )
+            warn(notes[-1], DegenerateWarning)
         if chosen.needed:
             names = ", ".join(graphs.names[p] for p in chosen.needed)
             notes.append(
@@ -278,7 +290,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         views = graphs.views
         parts = tuple(
             extension_view(
-                name, views.own_rows(p), views.kernels, graphs.held(p),
+                name, views.own_rows(p), views.kinds[p], graphs.held(p),
                 float(self.weights_[p]), float(joint[p]), spreads[p],
             )
             for p, name in enumerate(views.names)
@@ -322,7 +334,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         graphs = self._graphs(views, self._neighbors_among(len(views), k))
         overlap = graphs.subspaces(min(2 * k, len(views))).overlap(k)
         size = n_components_for(len(views), k)
-        chosen = view_weights(overlap, size - 1, graphs.redundancy(), views.present)
+        chosen = graphs.weights(overlap, size - 1)
         return fuse(graphs, chosen.weights)
 
     def partitions(

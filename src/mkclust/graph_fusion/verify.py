@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..agreement.weights import view_weights
 from ..base import refitted_views
 from ..data.copies import Copies, copies_in
 from ..data.views import MultiView
@@ -38,7 +37,7 @@ def verify_fit(model: Any, views: Any) -> Verification:
     graphs = ViewGraphs(data, model.n_neighbors_, model.indefinite)
     overlap = graphs.subspaces(min(2 * k, n)).overlap(k)
     scales = diffusion_scales(model.eigenvalues_)
-    again = view_weights(overlap, len(scales) - 1, graphs.redundancy(), data.present)
+    again = graphs.weights(overlap, len(scales) - 1)
     graph = fuse(graphs, model.weights_)
     H = model.embedding_ / scales
     values = leading_values(graph, len(scales) + 1)

@@ -9,12 +9,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.cache import reused
+from ..agreement.overlap import Overlap
 from ..agreement.redundancy import redundancy
 from ..agreement.subspaces import GraphSubspaces
+from ..agreement.weights import ViewWeights, view_weights
+from ..data.kinds import COMPONENTS
 from ..data.missing import require_no_gaps
 from ..data.views import MultiView
+from ..exceptions import InputError
 from ..graphs.affinity import affinity_graph, placed
-from ..graphs.metrics import Metrics, view_metrics, with_gram
+from ..graphs.metrics import Metrics, equidistant, left_out, view_metrics, with_gram
 from ..graphs.neighbors import EXACT_UP_TO
 from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
@@ -49,7 +53,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
 
     def _key(self, p: int) -> tuple[object, ...]:
         held = None if self.views.present is None else self.held(p).tobytes()
-        kind = self.views.kernels, self.indefinite
+        kind = self.views.kinds[p], self.indefinite
         return "graph", id(self.views.views[p]), held, kind, self.n_neighbors
 
     def _graph(self, p: int) -> CenteredGraph:
@@ -67,7 +71,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
         view = self.views.own_rows(p)
         if self.views.kernels:
             view = checked_kernel(dense(view), self.names[p], self.indefinite)
-        found = view_metrics(view, self.names[p], self.views.kernels)
+        found = view_metrics(view, self.names[p], self.views.kernels, self.views.kinds[p])
         if view.shape[0] <= EXACT_UP_TO:
             found = with_gram(found)
         every = [part for metrics in (*self._metrics.values(), found) for part, _ in metrics]
@@ -101,6 +105,38 @@ class ViewGraphs(Sequence[sp.csr_array]):
     def metric_names(self) -> tuple[tuple[str, ...], ...]:
         """Return the names of the metrics of every view."""
         return tuple(tuple(metric.name for metric, _ in self.metrics(p)) for p in self._all)
+
+    def informative(self) -> np.ndarray:
+        """Return in which views some samples are nearer to each other than others: (m,)."""
+        return np.array(
+            [not all(equidistant(part) for part, _ in self.metrics(p)) for p in self._all]
+        )
+
+    def weights(self, overlap: Overlap, size: int) -> ViewWeights:
+        """Return the weights of the views, from the overlap of `size` eigenvectors of each."""
+        present, tell = self.views.present, self.informative()
+        if not tell.any():
+            raise InputError(
+                "all samples are equally far apart in every view: there is nothing to cluster"
+            )
+        return view_weights(overlap, size, self.redundancy(), present, tell)
+
+    def notes(self) -> list[str]:
+        """Return what was decided about the columns and metrics of the views, a sentence each."""
+        found = []
+        for p, name in enumerate(self.names):
+            if self.views.kinds[p] == COMPONENTS:
+                found.append(
+                    f"{name}: its columns are uncorrelated, as principal components are, and were "
+                    "not scaled"
+                )
+            left = left_out(self.metrics(p), self.views.kinds[p])
+            if left:
+                found.append(
+                    f"{name}: all samples are equally far apart under the metric "
+                    f"{' and '.join(left)}, which was left out"
+                )
+        return found
 
     def spreads(self) -> tuple[tuple[float, ...], ...]:
         """Return the mean squared distance under every metric of every view."""

@@ -142,6 +142,8 @@ class AnchorLinks:
     blocks : tuple of AnchorBlock
     count : int
         Links per row and block.
+    kinds : tuple of str
+        What the columns of every view are (`MultiView.kinds`); by default the sample tells.
     """
 
     views: tuple[Any, ...]
@@ -149,6 +151,7 @@ class AnchorLinks:
     names: tuple[str, ...]
     blocks: tuple[AnchorBlock, ...]
     count: int
+    kinds: tuple[str, ...] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}
@@ -166,9 +169,10 @@ class AnchorLinks:
     @cached_property
     def metrics(self) -> tuple[Metrics, ...]:
         """Return the metrics of every view on the sample, wide ones on their principal axes."""
+        kinds = self.kinds or [None] * len(self.views)
         return tuple(
-            tuple((projected(part), share) for part, share in view_metrics(view, name))
-            for view, name in zip(self.views, self.names, strict=True)
+            tuple((projected(part), share) for part, share in view_metrics(view, name, kind=kind))
+            for view, name, kind in zip(self.views, self.names, kinds, strict=True)
         )
 
     def metric(self, p: int, slot: int) -> Metric:

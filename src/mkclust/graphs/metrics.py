@@ -3,12 +3,14 @@ r"""Metrics on the samples of a view.
 No single metric suits pixels, word counts and measurements alike, so a view gets several, each
 with its share in the view's graph: z-scored Euclidean (2/3) and cosine (1/3); or, where it looks
 like counts, z-scored Euclidean, Hellinger (the angle between square roots) and the same with
-tf-idf weights (1/3 each). A given kernel gets its distance (2/3) and its angle (1/3).
+tf-idf weights (1/3 each). Components are in one unit: they are not z-scored. A given kernel gets
+its distance (2/3) and its angle (1/3). A metric under which all samples are equally far apart has
+no information and is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,13 +18,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.kinds import COMPONENTS, COUNTS, KERNEL, MEASUREMENTS, kind_of
 from ..exceptions import InputError
 from ..linalg.scaling import in_units, squared_norms, standardizing, unit_of, varies
 
-COUNTS_UP_TO = 0.1  # share of nonzero entries below which a nonnegative view is counts
 SPARSE_UP_TO = 0.1  # share of nonzero entries above which dense products are quicker
+ROUNDING = 1e-14  # of the largest squared norm: the error of a squared distance
+EQUAL = 1e-3  # relative difference of squared distances up to which they are equal
+SOME = 100  # samples whose distances are compared first
 STRIP = 1 << 6  # rows at a time in sums of matrices, so that they stay in cache
-EUCLIDEAN, COSINE = "z-scored Euclidean", "cosine"
+EUCLIDEAN, UNSCALED, COSINE = "z-scored Euclidean", "Euclidean", "cosine"
 HELLINGER, TF_IDF = "Hellinger", "tf-idf Hellinger"
 KERNEL_DISTANCE, KERNEL_ANGLE = "kernel distance", "kernel angle"
 
@@ -112,10 +117,11 @@ Metrics = tuple[tuple[Metric, float], ...]
 """The metrics of a view, each with its share in the view's graph; shares sum to 1."""
 
 
-def view_metrics(view: Any, name: str, kernel: bool = False) -> Metrics:
+def view_metrics(view: Any, name: str, kernel: bool = False, kind: str | None = None) -> Metrics:
     """Return the metrics of a view (n, f), or of a kernel (n, n), with their shares. O(n f).
 
-    A sparse view of which a tenth is filled becomes dense: its products are quicker.
+    `kind` is what the columns are (`MultiView.kinds`); by default this view decides. A sparse view
+    of which a tenth is filled becomes dense: its products are quicker.
 
     >>> [found.name for found, _ in view_metrics(np.eye(20), "words")]
     ['z-scored Euclidean', 'Hellinger', 'tf-idf Hellinger']
@@ -127,7 +133,8 @@ def view_metrics(view: Any, name: str, kernel: bool = False) -> Metrics:
     X = view.astype(np.float64)
     unit = unit_of(X)
     X = X if unit == 1 else in_units(X, unit)
-    counts = looks_like_counts(X)
+    kind = kind_of(view) if kind is None else kind
+    counts = kind == COUNTS
     sparse = counts or (sp.issparse(X) and not quicker_dense(X))
     X = sp.csr_array(X) if sparse else _dense(X)
     zero = None if sp.issparse(X) else ~X.any(axis=0)
@@ -141,14 +148,62 @@ def view_metrics(view: Any, name: str, kernel: bool = False) -> Metrics:
 
     if not varies(X).any():
         raise InputError(f"view {name!r} is constant: all its samples are the same")
-    scored, columns = standardizing(X)
+    scored, columns = standardizing(X, scale=kind != COMPONENTS)
     if columns.constant.all():
         raise InputError(f"view {name!r} is constant: all its samples are the same up to rounding")
-    first = Metric(EUCLIDEAN, scored, map_new=lambda rows: columns(scaled(rows)))
+    title = UNSCALED if kind == COMPONENTS else EUCLIDEAN
+    first = Metric(title, scored, map_new=lambda rows: columns(scaled(rows)))
     if counts:
-        return tuple((metric, 1 / 3) for metric in (first, *_count_metrics(X, scaled)))
+        return informative_metrics(
+            (metric, 1 / 3) for metric in (first, *_count_metrics(X, scaled))
+        )
     second = Metric(COSINE, _unit(X), angular=True, map_new=lambda rows: _unit(scaled(rows)))
-    return (first, 2 / 3), (second, 1 / 3)
+    return informative_metrics([(first, 2 / 3), (second, 1 / 3)])
+
+
+def informative_metrics(metrics: Iterable[tuple[Metric, float]]) -> Metrics:
+    """Leave out metrics under which all samples are equally far apart, unless all are so."""
+    every = tuple(metrics)
+    kept = [(metric, share) for metric, share in every if not equidistant(metric)]
+    if len(kept) in (0, len(every)):
+        return every
+    total = sum(share for _, share in kept)
+    return tuple((metric, share / total) for metric, share in kept)
+
+
+def equidistant(metric: Metric) -> bool:
+    """Return whether all samples are equally far apart, so that no neighbors stand out.
+
+    Squared distances differ from their mean by less than 0.1 %: those between at most 100
+    samples, and from these to all others. Independent columns reach this from millions on.
+
+    >>> equidistant(Metric("x", np.eye(5))), equidistant(Metric("x", np.arange(5.0)[:, None]))
+    (True, False)
+    """
+    n = metric.n_samples
+    if n < 3:
+        return False
+    some = np.unique(np.linspace(0, n - 1, min(n, SOME)).astype(int))
+    norms, D2 = metric.norms(), metric.distances(some)
+    if not _all_equal(D2, norms):
+        return False
+    D2 = norms[some, None] + norms - 2 * metric.products(some, slice(0, n))
+    return _all_equal(D2[some[:, None] != np.arange(n)], norms)
+
+
+def _all_equal(D2: np.ndarray, norms: np.ndarray) -> bool:
+    return bool(np.ptp(D2) <= max(EQUAL * D2.mean(), ROUNDING * norms.max()))
+
+
+def left_out(metrics: Metrics, kind: str) -> list[str]:
+    """Return the names of the metrics that views of this kind have and this view has not."""
+    names = {
+        COUNTS: (EUCLIDEAN, HELLINGER, TF_IDF),
+        COMPONENTS: (UNSCALED, COSINE),
+        MEASUREMENTS: (EUCLIDEAN, COSINE),
+        KERNEL: (KERNEL_DISTANCE, KERNEL_ANGLE),
+    }[kind]
+    return [name for name in names if name not in {metric.name for metric, _ in metrics}]
 
 
 def joint_slots(views: Sequence[Metrics]) -> list[tuple[list[Metric], float]]:
@@ -298,11 +353,6 @@ def _kernel_metrics(K: np.ndarray, name: str) -> Metrics:
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     angles = Metric(KERNEL_ANGLE, K * scale[:, None] * scale, gram=True, angular=True)
     return (distances, 2 / 3), (angles, 1 / 3)
-
-
-def looks_like_counts(X: Any) -> bool:
-    stored = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
-    return bool(X.min() >= 0 and 0 < stored < COUNTS_UP_TO * np.prod(X.shape, dtype=float))
 
 
 def quicker_dense(X: Any) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.kinds import looks_like_counts
 from ..data.views import MultiView
-from ..graphs.metrics import looks_like_counts
 
 FEW = 10  # distinct values up to which a column is taken as discrete
 THIN = 0.1, 1 / 3  # share of nonzero entries up to which they are dealt out: sparse, discrete views
@@ -67,8 +67,9 @@ class NullModel:
             found = _dealt(table, rng) if sp.issparse(table) else self._gaussian(p, table, G)
             drawn.append(self._placed(p, found))
         return MultiView(
-            drawn, names=self.views.names, kernels=self.views.kernels, present=self.views.present
-        )
+            drawn, names=self.views.names, kernels=self.views.kernels, present=self.views.present,
+            kinds=self.views.kinds,
+        )  # fmt: skip
 
     def _gaussian(self, p: int, table: np.ndarray, G: np.ndarray) -> np.ndarray:
         own = G[np.ix_(self._held[p], self._held[p])]

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 
 ROUNDING = 1e-14  # of the largest entry: a column that varies by less is constant
+NEGLIGIBLE = 1e-10  # of the largest in the view: what is left of a column after cancellation
 BLOCK = 1 << 17  # entries: a megabyte at a time
 PANEL = 256  # rows: enough for a product at full speed, and few enough to stay in the cache
 
@@ -66,29 +67,52 @@ def standardized(view: Any) -> Any:
     return standardizing(view)[0]
 
 
-def standardizing(view: Any) -> tuple[Any, Columns]:
+def standardizing(view: Any, scale: bool = True) -> tuple[Any, Columns]:
     """Return the standardized view, and the standardization for other rows.
+
+    Without `scale`, the columns of a dense view are in one unit, such as components: they are
+    centered and keep their relative lengths.
 
     >>> X, columns = standardizing(np.array([[1.0], [3.0]]))
     >>> columns(np.array([[4.0]]))
     array([[2.]])
     """
     X = view.astype(np.float64)
+    rest = cancelled(X)
     if sp.issparse(X):
         peak = _safe(abs(X).max(axis=0).toarray().ravel())
         X = _divided(X, peak)
         deviation = _safe(np.sqrt(_sparse_variance(X)))
-        columns = Columns(peak, None, deviation, ~varies(X))
+        columns = Columns(peak, None, deviation, ~varies(X) | rest)
         return _scaled(X, columns.inverse), columns
     peak = _safe(np.abs(X).max(axis=0))
     X /= peak
-    constant = ~varies(X)
+    constant = ~varies(X) | rest
+    if not scale:
+        X *= peak / peak.max()
+        peak = np.full_like(peak, peak.max())
     mean = X.mean(axis=0)
     X -= mean
-    deviation = _safe(X.std(axis=0))
+    deviation = _safe(X.std(axis=0)) if scale else np.ones_like(peak)
     X /= deviation
     X[:, constant] = 0.0
     return X, Columns(peak, mean, deviation, constant)
+
+
+def cancelled(X: Any) -> np.ndarray:
+    """Return which columns are what rounding left of zero (f,).
+
+    They take both signs, and none of their entries exceeds 1e-10 of the largest in the view. A
+    column of positive numbers in a small unit is no such rest.
+
+    >>> cancelled(np.array([[1.0, 1e-15, 1e-15], [2.0, -1e-15, 3e-15]]))
+    array([False,  True, False])
+    """
+    top, bottom = X.max(axis=0), X.min(axis=0)
+    if sp.issparse(X):
+        top, bottom = top.toarray().ravel(), bottom.toarray().ravel()
+    size = np.maximum(top, -bottom)
+    return np.asarray((bottom < 0) & (top > 0) & (size <= NEGLIGIBLE * size.max()))
 
 
 def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:

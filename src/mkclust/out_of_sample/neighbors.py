@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.kinds import KERNEL
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.self_tuning import SCALE_AT
 from ..io.archive import check_shape, storable
@@ -33,7 +34,7 @@ class NeighborView:
 
     `weight` is the view's own, `joint` that in the joint distance. A given kernel has no rows;
     its distances need its `diagonal` (n_p,). `held` (n,) says which samples the view has,
-    `spreads` are the mean squared distances under its metrics.
+    `spreads` are the mean squared distances under its metrics, `kind` is what its columns are.
     """
 
     name: str
@@ -44,6 +45,7 @@ class NeighborView:
     weight: float
     joint: float
     spreads: tuple[float, ...]
+    kind: str
 
     def ready(self) -> tuple[Distances, tuple[bool, ...], tuple[float, ...]]:
         """Return a function from new rows to distances, which are angular, and their shares.
@@ -52,7 +54,8 @@ class NeighborView:
         """
         if self.diagonal is not None:
             return self._of_kernel, (False, True), (2 / 3, 1 / 3)
-        parts, shares = zip(*view_metrics(self.view, self.name), strict=True)
+        metrics = view_metrics(self.view, self.name, kind=self.kind)
+        parts, shares = zip(*metrics, strict=True)
         norms = [part.norms() for part in parts]
 
         def distances(rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
@@ -215,13 +218,14 @@ def neighbor_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array:
 def extension_view(
     name: str,
     rows: Any,
-    kernels: bool,
+    kind: str,
     held: np.ndarray,
     weight: float,
     joint: float,
     spreads: tuple[float, ...],
 ) -> NeighborView:
     """Keep what new samples are compared with in one view; nothing is computed."""
+    kernels = kind == KERNEL
     return NeighborView(
         name=name,
         width=len(held) if kernels else rows.shape[1],
@@ -231,6 +235,7 @@ def extension_view(
         weight=weight,
         joint=joint,
         spreads=_in_own_unit(spreads, rows) if kernels else spreads,
+        kind=kind,
     )
 
 
