@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mkclust import MultiView
+from mkclust import GraphFusion, MultiView, choose_k
 from mkclust.data.datasets import make_views
 from mkclust.inspection.null_model import NullModel
 
@@ -15,21 +15,46 @@ def draws(views, count=200):
 
 
 def test_means_and_covariances_of_all_views_together_are_kept():
-    views = make_views(40, 3, 2, n_features=3, noise=0.5, random_state=0)
-    X = np.hstack(views.views) + 3.0
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 6)) @ rng.standard_normal((6, 6)) + 3.0
     found = draws(MultiView([X[:, :3], X[:, 3:]]))
     together = np.vstack([np.hstack(each.views) for each in found])
-    assert together.mean(axis=0) == pytest.approx(X.mean(axis=0), abs=0.15)
+    assert together.mean(axis=0) == pytest.approx(X.mean(axis=0), abs=0.1)
     spread = X.std(axis=0)
     errors = (np.cov(together.T) - np.cov(X.T, bias=True)) / np.outer(spread, spread)
     assert np.abs(errors).max() < 0.1
 
 
-def test_kernels_are_those_of_the_drawn_tables():
+NOISE = {
+    "log-normal": lambda rng, shape: rng.lognormal(0, 1, shape),
+    "exponential": lambda rng, shape: rng.exponential(1, shape),
+    "negative binomial": lambda rng, shape: rng.negative_binomial(1, 0.2, shape).astype(float),
+    "heavy tails": lambda rng, shape: rng.standard_t(2, shape),
+}
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_skewed_and_heavy_tailed_noise_has_no_structure(kind):
+    found = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        views = MultiView([NOISE[kind](rng, (200, 10)) for _ in range(2)])
+        found.append(choose_k(GraphFusion(2), views, random_state=seed).structure)
+    assert sum(found) <= 1
+
+
+def test_draws_do_not_depend_on_units():
+    X = np.random.default_rng(0).lognormal(0, 1, (60, 4))
+    one, other = (draws(MultiView([X * unit]), 1)[0].views[0] for unit in (1.0, 1e-6))
+    assert other == pytest.approx(one * 1e-6)
+    assert (one >= X.min(axis=0)).all() and (one <= X.max(axis=0)).all()
+
+
+def test_drawn_kernels_have_the_spread_of_the_data():
     X = make_views(30, 3, 1, n_features=4, random_state=0).views[0]
-    table = NullModel(MultiView([X])).draw(np.random.default_rng(1)).views[0]
-    kernel = NullModel(MultiView([X @ X.T], kernels=True)).draw(np.random.default_rng(1))
-    assert kernel.kernels and kernel.views[0] == pytest.approx(table @ table.T)
+    views = MultiView([X @ X.T], kernels=True)
+    together = np.mean([np.diag(each.views[0]).mean() for each in draws(views)])
+    assert together == pytest.approx(np.diag(views.views[0]).mean(), rel=0.05)
 
 
 def test_missing_samples_stay_missing():
@@ -50,7 +75,7 @@ def test_discrete_columns_keep_their_values():
     )
     drawn = draws(MultiView([X]), 1)[0].views[0]
     assert (np.sort(drawn[:, :2], axis=0) == np.sort(X[:, :2], axis=0)).all()
-    assert (drawn[:, :2] != X[:, :2]).any() and not np.isin(drawn[:, 2], X[:, 2]).any()
+    assert (drawn[:, :2] != X[:, :2]).any() and np.isin(drawn[:, 2], X[:, 2]).mean() < 0.2
 
 
 @pytest.mark.parametrize("missing", [False, True])
