@@ -89,3 +89,13 @@ def test_a_view_in_which_all_samples_are_equally_far_apart_is_named(rng):
     assert model.weights_[1] == 0 and accuracy(labels, model.labels_) > 0.95
     with pytest.raises(InputError, match="equally far apart in every view"):
         GraphFusion(3, random_state=0).fit([whitened[:, 1:]])
+
+
+@pytest.mark.parametrize("shift", [0.0, 9.0])  # without and with zeros only where columns are zero
+def test_columns_of_zeros_change_nothing(rng, shift):
+    A = planted(rng, width=20, apart=0.7)[1]
+    B = planted(rng, width=20, apart=0.4)[1]
+    views = [A + shift, B + shift]
+    alone = GraphFusion(3, random_state=0).fit(views)
+    beside = GraphFusion(3, random_state=0).fit([views[0], np.c_[views[1], np.zeros((120, 4000))]])
+    np.testing.assert_array_equal(alone.labels_, beside.labels_)

@@ -36,14 +36,15 @@ def kind_of(view: Any) -> str:
 
 
 def looks_like_counts(X: Any) -> bool:
-    """Return whether a table is nonnegative and nearly all of its cells are zero."""
-    if sp.issparse(X):
-        stored, cells, least = X.count_nonzero(), np.prod(X.shape, dtype=float), X.min()
-    else:
-        gaps = np.isnan(X).sum() if np.asarray(X).dtype.kind == "f" else 0
-        stored, cells = np.count_nonzero(X) - gaps, X.size - gaps
-        least = np.nanmin(X) if cells else -1.0
-    return bool(least >= 0 and 0 < stored < COUNTS_UP_TO * cells)
+    """Return whether a table is nonnegative and nearly all of its cells are zero.
+
+    Columns of zeros, such as genes that no sample expresses, and NaN cells do not count.
+    """
+    if not sp.issparse(X) and np.isnan(X).any():
+        X = np.where(np.isnan(X), 0.0, X)
+    stored = np.asarray((X != 0).sum(axis=0)).ravel()
+    cells = float(X.shape[0]) * np.count_nonzero(stored)
+    return bool(X.min() >= 0 and 0 < stored.sum() < COUNTS_UP_TO * cells)
 
 
 def are_components(X: Any) -> bool:

@@ -41,10 +41,11 @@ def joint_weights(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
     """Return each view's weight in the joint distance (m,): its weight times the root of its width.
 
     This lies between equal weights of views and equal weights of columns: a wide view holds more
-    measurements, but not always better ones. Kernels have no width.
+    measurements, but not always better ones. Only columns that vary are measurements. Kernels have
+    no width.
     """
-    widths = np.ones(len(weights)) if graphs.views.kernels else np.sqrt(graphs.views.widths)
-    return np.asarray(weights * widths / np.sum(weights * widths))
+    roots = weights if graphs.views.kernels else weights * np.sqrt(graphs.varying_columns())
+    return np.asarray(roots / np.sum(roots))
 
 
 def in_all_used(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from ..graphs.neighbors import EXACT_UP_TO
 from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
 from ..kernels.given import checked_kernel
+from ..linalg.scaling import varies
 from ..linalg.threads import in_parallel
 
 SIDE_BY_SIDE = 4096  # samples up to which graphs of several views are built at once
@@ -101,6 +102,10 @@ class ViewGraphs(Sequence[sp.csr_array]):
         """Return the redundancy of all pairs of views, (m, m)."""
         parts = [self.metrics(p)[0][0] for p in self._all]
         return redundancy(list(self), parts, [self.held(p) for p in self._all])
+
+    def varying_columns(self) -> np.ndarray:
+        """Return the number of columns of every view that are not constant: (m,)."""
+        return np.array([np.count_nonzero(varies(self.views.own_rows(p))) for p in self._all])
 
     def metric_names(self) -> tuple[tuple[str, ...], ...]:
         """Return the names of the metrics of every view."""
