@@ -1,1 +1,0 @@
-"""Experiments: suites of methods on data sets, run under limits, with results in one store."""

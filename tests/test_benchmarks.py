@@ -1,0 +1,182 @@
+"""The experiments beside the package: runner, table of results, ranks and pages."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("pebble")
+from benchmarks import pages, runner, suites, tables
+from benchmarks.data import dataset, registry, remove_values, row_order, twelve_kernels
+
+from _support.paths import ROOT
+from mkclust import METHODS, datasets
+
+QUICK = ["planted", "akkm", "concat-kmeans", "graph-fusion"]
+
+
+def run(table, *more, methods=QUICK[1:]):
+    command = [sys.executable, "-m", "benchmarks", "run", "quick", "--table", str(table)]
+    command += ["--datasets", "planted", "--methods", *methods, *more]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    table = tmp_path_factory.mktemp("bench") / "results.csv"
+    done = run(table)
+    assert done.returncode == 0, done.stderr
+    return table
+
+
+def test_a_run_writes_one_row_per_unit_and_prints_its_table(finished):
+    table = runner.read_table(finished)
+    assert sorted(table.method) == sorted(QUICK[1:]) and (table.status == "done").all()
+    assert table.acc_mean.between(0.3, 1).all() and (table.runs == 3).all()
+
+
+def test_a_second_run_continues_and_computes_nothing_twice(finished):
+    before = finished.read_text()
+    assert "0 units to run" in run(finished).stdout
+    assert finished.read_text() == before
+    assert "1 units to run" in run(finished, methods=["akkm", "mkkm"]).stdout
+
+
+def test_a_run_that_is_killed_goes_on_with_the_same_numbers(finished, tmp_path):
+    table = tmp_path / "results.csv"
+    command = [sys.executable, "-m", "benchmarks", "run", "quick", "--table", str(table)]
+    command += ["--datasets", "planted", "--methods", *QUICK[1:], "--jobs", "1"]
+    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and (not table.exists() or table.read_text().count("\n") < 2):
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert run(table).returncode == 0
+    columns = ["method", "acc_mean", "nmi_mean", "ari_mean"]
+    one, other = (runner.read_table(t)[columns].sort_values("method") for t in (table, finished))
+    one = one[one.method.isin(QUICK)]
+    assert one.to_numpy().tolist() == other[other.method.isin(QUICK)].to_numpy().tolist()[: len(one)]
+
+
+class Failed:
+    def __init__(self, error):
+        self.error = error
+
+    def result(self):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (TimeoutError(), "out of time"),
+        (MemoryError(), "out of memory"),
+        (ValueError("no\nmore"), "failed: ValueError: no"),
+    ],
+)
+def test_what_goes_wrong_in_a_unit_is_its_status(error, status):
+    assert runner.outcome(Failed(error)) == {"status": status}
+
+
+def test_a_unit_beyond_its_cpu_limit_is_ended_and_recorded():
+    from pebble import ProcessPool
+
+    def endless(suite, entry, method, setting, seed, order):
+        runner.resource.setrlimit(runner.resource.RLIMIT_CPU, (1, 2))
+        while True:
+            math.sqrt(2)
+
+    with ProcessPool(1) as pool:
+        future = pool.schedule(endless, (None,) * 6, timeout=60)
+        assert runner.outcome(future) == {"status": "out of time"}
+
+
+def test_units_of_a_suite_cover_methods_grids_and_seeds():
+    table2 = list(suites.SUITES["paper-table2"].units()) if os.environ.get("MKCLUST_DATA") else []
+    assert not table2 or {unit[1] for unit in table2} == set(suites.PAPER)
+    quick = list(suites.SUITES["quick"].units())
+    assert {unit[1] for unit in quick} == {*METHODS, "concat-kmeans", "best-view"}
+    assert len(suites.grid("onkc", 5, 3)) == 121 and len(suites.grid("onkc", 5)) == 961
+
+
+def test_every_registered_set_has_what_a_run_needs():
+    for entry in registry().values():
+        assert entry.n > entry.k > 1 and (entry.files or entry.group == "bundled"), entry.name
+    assert dataset("yaleA cells 5 %").gaps == ("cells", 0.05)
+
+
+@pytest.mark.parametrize("kind", ["rows", "cells"])
+def test_removed_values_leave_something_of_every_sample(kind):
+    views = remove_values(datasets.make_views(50, 2, 4, random_state=0), kind, 0.4, 0)
+    if kind == "rows":
+        assert views.present.mean() == pytest.approx(0.6) and views.present.any(axis=1).all()
+    else:
+        assert all((~np.isnan(view)).any(axis=1).all() for view in views.views)
+
+
+def test_twelve_kernels_have_unit_diagonals_and_sorting_is_by_class():
+    kernels = twelve_kernels(datasets.make_views(30, 2, 1, random_state=0))
+    assert kernels.n_views == 12
+    np.testing.assert_allclose(np.diagonal(kernels["linear"]), 1)
+    assert row_order(np.array([1, 0, 1]), "sorted", 0).tolist() == [1, 0, 2]
+
+
+def results(scores):
+    rows = [
+        {"suite": "x", "dataset": d, "method": m, "parameters": "{}", "seed": 0, "tuned": 0,
+         "status": "out of time" if np.isnan(v) else "done", "cpu": 1.0, "acc_mean": v,
+         "nmi_mean": v, "ari_mean": v, "logrank_mean": np.nan}
+        for m, column in scores.items()
+        for d, v in column.items()
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_missing_results_rank_last_and_ranks_are_given_over_finished_sets_too():
+    table, notes = tables.standing(
+        results({"graph-fusion": {"A": 0.5, "B": 0.9, "C": 0.8},
+                 "akkm": {"A": 0.4, "B": 0.7, "C": 0.9},
+                 "snf": {"A": 0.6, "B": np.nan, "C": 0.7}})
+    )  # fmt: skip
+    assert table["rank"].round(2).to_dict() == {"Graph fusion": 1.67, "AKKM": 2.0, "SNF": 2.33}
+    assert table["rank, all finished"].to_dict() == {"Graph fusion": 2.0, "AKKM": 2.0, "SNF": 2.0}
+    assert table["results"].tolist() == [3, 3, 2] and table["wins"].tolist() == [1, 1, 1]
+    assert "2 sets of 3" in notes[0] and "Friedman" in notes[1]
+
+
+def test_reasons_name_methods_and_sets():
+    lost = results({"snf": {"A": 0.6, "B": np.nan}, "akkm": {"A": 0.6, "B": 0.5}})
+    assert tables.missing_reasons(lost) == ["out of time: SNF on B."]
+
+
+def test_ranks_and_corrections_agree_with_worked_examples():
+    assert tables.critical_difference(11, 6) == pytest.approx(6.16, abs=0.01)
+    assert tables.holm(pd.Series([0.01, 0.04, 0.03])).round(6).tolist() == [0.03, 0.06, 0.06]
+
+
+def test_table2_compares_with_the_published_value():
+    row = {"suite": "paper-table2", "dataset": "BBCSport", "method": "mkc-dnm", "parameters": "{}",
+           "seed": 0, "tuned": 0, "status": "done", "cpu": 1.0}  # fmt: skip
+    row |= {f"{metric}_mean": 0.876 for metric in ("acc", "nmi", "purity", "ari")}
+    made = tables.table2(pd.DataFrame([row])).iloc[0]
+    assert made["published"] == 87.61 and made["difference"] == pytest.approx(-0.01)
+
+
+@pytest.mark.parametrize("path", [pages.README, pages.PAGE], ids=lambda path: path.name)
+def test_the_tables_of_a_page_are_made_from_the_results(path):
+    assert path.read_text(encoding="utf-8") == pages.pages()[path]
+
+
+def test_the_committed_results_are_complete_rows():
+    table = runner.read_table()
+    assert set(suites.FAMILIES) <= set(table.suite)
+    assert table[table.status == "done"].cpu.notna().all()
+    assert all(json.loads(parameters) is not None for parameters in table.parameters)
