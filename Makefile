@@ -6,7 +6,7 @@
 # make fuzz   damaged files of every format, ten minutes (make fuzz ARGS="--seconds 60 npz csv")
 # make lint   style, types and import direction
 # make docs   these pages, into docs/_build/html
-# make bench  speed as ratios measured in one run, into benchmarks/RESULTS.md
+# make paper  the paper's experiments; make leaderboard  the families; make bench  speed and scale
 # make dist   wheel and sdist into dist/, reproducible, tested where they are installed
 # make audit  known vulnerabilities and licences of what mkclust needs
 # make api    list the public interface anew, in tests/api.txt
@@ -19,13 +19,15 @@
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
+PEERS := .venv-peers
+FAMILIES := multiview omics kernels missing large
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 WORKERS := -n auto --maxprocesses 4 --dist worksteal
 TIMED = $(shell grep -rl --include='*.py' 'mark[.]timed' tests)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint docs bench clean test-oldest dist audit api coverage mutants fuzz
+.PHONY: help demo test lint docs bench paper leaderboard clean test-oldest dist audit api coverage mutants fuzz
 .NOTPARALLEL:
 
 help:
@@ -65,8 +67,20 @@ docs: $(VENV)/installed-docs
 	$(BIN)/python -m sphinx -q -a -E -W --keep-going -b html docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
+# Results go to benchmarks/results.csv, where a second run continues. Packages of others run in an
+# environment of their own, because they need other versions.
+paper: $(VENV)/installed-dev
+	$(ONE_THREAD) $(BIN)/python -m benchmarks run paper-table2 $(ARGS)
+
+leaderboard: $(VENV)/installed-dev $(PEERS)/installed
+	for family in $(FAMILIES); do \
+	  $(ONE_THREAD) $(BIN)/python -m benchmarks run $$family --methods own $(ARGS) && \
+	  $(ONE_THREAD) $(PEERS)/bin/python -m benchmarks run $$family --methods peers $(ARGS) || exit 1; \
+	done
+
 bench: $(VENV)/installed-dev
-	$(ONE_THREAD) $(BIN)/python benchmarks/speed.py $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.speed
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.scale $(ARGS)
 
 dist: $(VENV)/installed-release
 	$(BIN)/python tools/dist.py $(ARGS)
@@ -78,7 +92,7 @@ api: $(VENV)/installed-dev
 	$(BIN)/python tools/surface.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) mkclust-demo docs/_build docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants .coverage* fuzz/found fuzz/grown
+	rm -rf $(VENV) $(OLDEST) $(PEERS) mkclust-demo docs/_build docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants .coverage* fuzz/found fuzz/grown
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
@@ -118,7 +132,12 @@ $(OLDEST)/installed: pyproject.toml tools/bounds.py | $(OLDEST)/bin/python
 	$(OLDEST)/bin/python $(INSTALL) --constraint $(OLDEST)/bounds.txt --editable '.[omics]' --group test
 	@touch $@
 
-$(BIN)/python $(OLDEST)/bin/python:
+$(PEERS)/installed: pyproject.toml | $(PEERS)/bin/python
+	@echo "Installing mkclust and the packages it is compared with into $(PEERS) ..."
+	$(PEERS)/bin/python $(INSTALL) --editable . --group peers
+	@touch $@
+
+$(BIN)/python $(OLDEST)/bin/python $(PEERS)/bin/python:
 	@set -e; \
 	venv=$(patsubst %/bin/python,%,$@); \
 	for python in $(or $(PYTHON),python3.11 python3 python3.14 python3.13 python3.12 python); do \

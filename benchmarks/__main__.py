@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from mkclust import METHODS
+
 from . import figures, pages, tables
 from .data import registry
+from .peers import BASELINES, PACKAGES
 from .runner import TABLE, read_table, run
 from .suites import SUITES
 
@@ -17,7 +20,7 @@ def main() -> None:
     running = commands.add_parser("run", help="run what the table of results lacks of a suite")
     running.add_argument("suite", choices=SUITES)
     running.add_argument("--datasets", nargs="+", metavar="NAME")
-    running.add_argument("--methods", nargs="+", metavar="NAME")
+    running.add_argument("--methods", nargs="+", metavar="NAME", help="or own, peers")
     running.add_argument("--order", choices=("shuffled", "sorted"), default="shuffled")
     running.add_argument("--jobs", type=int, default=2)
     showing = commands.add_parser("table", help="print the table of a suite")
@@ -32,7 +35,11 @@ def main() -> None:
     commands.add_parser("list", help="list the data sets and which are present")
     asked = parser.parse_args()
     if asked.command == "run":
-        run(asked.suite, asked.table, asked.datasets, asked.methods, asked.order, asked.jobs)
+        groups = {"own": [*METHODS, *BASELINES, "best-view"], "peers": list(PACKAGES)}
+        chosen = [
+            name for asked_for in asked.methods or () for name in groups.get(asked_for, [asked_for])
+        ]
+        run(asked.suite, asked.table, asked.datasets, chosen, asked.order, asked.jobs)
     if asked.command in ("run", "table"):
         print_suite(asked.suite, asked.table)
     elif asked.command == "figure":

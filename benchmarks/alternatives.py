@@ -1,6 +1,6 @@
 """Measure how many alternatives are found, how good the best one is, and the time it takes.
 
-    MKCLUST_DATA=... python benchmarks/alternatives.py [--rows 2000] [--only NAME ...] [--page]
+    MKCLUST_DATA=... python -m benchmarks.alternatives [--rows 2000] [--only NAME ...] [--page]
 
 Every data set is clustered by graph fusion into its number of classes. `alternatives` is then
 asked for other partitions. The classes are used only to score them. Time is CPU time, as a
@@ -16,13 +16,14 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from pages import fill
-from sets import SETS, load, short
 
 from mkclust import GraphFusion
 from mkclust.exceptions import MkclustWarning
 from mkclust.inspection import alternatives
 from mkclust.metrics import accuracy
+
+from .pages import fill_page
+from .sets import SETS, load, short
 
 HEAD = "| set | n | k | views | ACC | alternatives | best alternative | time / fit |"
 
@@ -71,7 +72,7 @@ def main() -> None:
     )
     print(end)
     if given.page:
-        fill(Path(__file__).parents[1] / "docs" / "research.md", "alternatives", [*lines, end])
+        fill_page(Path(__file__).parents[1] / "docs" / "research.md", "alternatives", [*lines, end])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Calibration of the confidence: compare it with the known classes of the benchmark data sets.
 
-    MKCLUST_DATA=folder python benchmarks/calibration.py sets      table of all sets, and the curve
-    MKCLUST_DATA=folder python benchmarks/calibration.py methods   table of methods and cases
-    MKCLUST_DATA=folder python benchmarks/calibration.py fit       choose the constants
+    MKCLUST_DATA=folder python -m benchmarks.calibration sets      table of all sets, and the curve
+    MKCLUST_DATA=folder python -m benchmarks.calibration methods   table of methods and cases
+    MKCLUST_DATA=folder python -m benchmarks.calibration fit       choose the constants
 
 A sample counts as right if its class is the largest class of its cluster. The expected
 calibration error (ECE) of a data set is the mean over ten bins of the confidence, weighted by
@@ -21,12 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pages import fill
-from sets import SETS, load, short
 
 from mkclust import METHODS, MultiView, read
 from mkclust.exceptions import MkclustWarning
 from mkclust.linalg.membership import membership
+
+from .pages import fill_page
+from .sets import SETS, load, short
 
 DOCS = Path(__file__).parents[1] / "docs"
 BRCA = "tcga-brca"
@@ -219,7 +220,7 @@ def main() -> None:
         if not given.no_page:
             draw(cases, DOCS / "images" / "calibration.png")
     if not given.no_page:
-        fill(DOCS / "research.md", given.what, lines)
+        fill_page(DOCS / "research.md", given.what, lines)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,11 @@ def answers(views: MultiView) -> dict[str, int]:
     ks = range(2, min(MOST, len(views) // 2) + 1)
     scan = model.partitions(views, list(ks), 0, 3)
     mapped = diffusion_map(scan.graph, n_components_for(len(views), ks[-1]))
-    gaps = {k: mapped.eigenvalues[k - 1] - mapped.eigenvalues[k] for k in ks if k < len(mapped.eigenvalues)}
+    gaps = {
+        k: mapped.eigenvalues[k - 1] - mapped.eigenvalues[k]
+        for k in ks
+        if k < len(mapped.eigenvalues)
+    }
     some = np.sort(np.random.default_rng(0).permutation(len(views))[:1000])
     shape = {k: silhouette_score(mapped.embedding[some], scan.labels[k][some]) for k in ks}
     return {

@@ -89,7 +89,9 @@ def registry() -> dict[str, Dataset]:
     kept = ("n", "k", "group", "kernel", "source", "truth")
     given = tomllib.loads((HERE / "sets.toml").read_text("utf-8"))
     public = {
-        name: Dataset(name, tuple(entry["files"]), **{key: entry[key] for key in kept if key in entry})
+        name: Dataset(
+            name, tuple(entry["files"]), **{key: entry[key] for key in kept if key in entry}
+        )
         for name, entry in given.items()
     }
     return public | {name: Dataset(name, (), n, k, "bundled") for name, (n, k) in BUNDLED.items()}
@@ -208,5 +210,3 @@ def row_order(values: np.ndarray, order: str, seed: int) -> np.ndarray:
 def dense(view: Any) -> np.ndarray:
     """Return a view as a dense float64 array."""
     return np.asarray(view.toarray() if sp.issparse(view) else view, dtype=np.float64)
-
-

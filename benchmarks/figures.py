@@ -16,7 +16,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from mkclust import MKCDNM, MKKM
+from mkclust import MKCDNM
+from mkclust.agreement.subspaces import KernelSubspaces
+from mkclust.dual_noise.consensus import consensus
+from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.kmeans import kmeans_labels
 from mkclust.metrics import accuracy, evaluate
 
@@ -77,7 +80,7 @@ def noise_figure(name: str) -> Figure:
     views, score = dataset(name).load()
     classes, k = score.values, dataset(name).k
     order = np.argsort(classes, kind="stable")
-    kernel = MKKM(k, kernel=dataset(name).kernel).kernel_matrices(views)[0]
+    kernel = KernelBank(views, KernelRecipe(dataset(name).kernel))[0]
     U = np.linalg.eigh(kernel)[1][:, -k:]
     A = U @ U.T
     H = np.eye(k)[classes] / np.sqrt(np.bincount(classes))
@@ -105,8 +108,12 @@ def grid_figure(name: str, results: pd.DataFrame) -> Figure:
     level = found[found.method == "mkc-dnm"].iloc[0]
     figure, axes = new_figure(DOUBLE, 3.2, nrows=2, sharex=True)
     for ax, metric in zip(axes, ("acc", "nmi"), strict=True):
-        table = 100 * hmkc[f"{metric}_mean"].set_axis(pd.MultiIndex.from_frame(widths[["c1", "c2"]]))
-        table.unstack().plot.bar(ax=ax, colormap="Greys", edgecolor="black", legend=metric == "acc", width=0.86)
+        table = 100 * hmkc[f"{metric}_mean"].set_axis(
+            pd.MultiIndex.from_frame(widths[["c1", "c2"]])
+        )
+        table.unstack().plot.bar(
+            ax=ax, colormap="Greys", edgecolor="black", legend=metric == "acc", width=0.86
+        )
         ax.axhline(100 * level[f"{metric}_mean"], color="#b3261e", linestyle="--")
         ax.set_ylabel(f"{NAMES[metric]} (%)")
     axes[-1].set_xlabel(f"HMKC: width of the first layer / k ({name}); dashed: MKC-DNM")
@@ -120,8 +127,11 @@ def rounds_figure(name: str) -> Figure:
     model = MKCDNM(entry.k, kernel=entry.kernel, random_state=0).fit(views)
     rounds = [tuple(step.d) for step in model.history_]
     found = {}
+    spaces = KernelSubspaces.of(KernelBank(views, KernelRecipe(entry.kernel)))
+    spaces.grow(max(max(d) for d in rounds))
+    overlap = spaces.overlap(entry.k)
     for d in set(rounds):
-        H = model.consensus_of(views, d)
+        H = consensus(spaces, d, entry.k, overlap).H
         runs = [
             evaluate(score.values, kmeans_labels(H, entry.k, random_state=s, init="random"))
             for s in range(20)
@@ -143,4 +153,5 @@ def draw(name: str, folder: Path, data: str = "BBCSport") -> Path:
         return save(rank_figure(ranked(suite)), folder, name)
     if name == "figure4":
         return save(grid_figure(data, results[results.suite == "paper-table2"]), folder, name)
-    return save({"figure2": noise_figure, "figure5": rounds_figure}[name](data), folder, name)
+    drawn = noise_figure(data) if name == "figure2" else rounds_figure(data)
+    return save(drawn, folder, name)

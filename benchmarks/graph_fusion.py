@@ -1,6 +1,6 @@
 """Compare graph fusion with other methods, and measure the effect of noise views and copies.
 
-    MKCLUST_DATA=... python benchmarks/graph_fusion.py published|kernels|robustness [--rows 4500]
+    MKCLUST_DATA=... python -m benchmarks.graph_fusion published|kernels|robustness [--rows 4500]
                                                        [--seeds 5] [--only NAME ...] [--out FILE]
 
 `published`: graph fusion and MKC-DNM on every data set of several views, which is the table of
@@ -22,11 +22,12 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import wilcoxon
-from sets import SETS, load, short
 
 from mkclust import METHODS, MultiView, cluster, metrics
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.kmeans import kmeans_labels
+
+from .sets import SETS, load, short
 
 COMPARED = {"graph-fusion": {}, "mkc-dnm": {"indefinite": "shift"}}  # parameters
 FAMILIES = ("gaussian", "linear", "cosine", "knn", "self-tuning")

@@ -1,6 +1,6 @@
 """Measure how often unrelated views are flagged, and how often genuine views are.
 
-    MKCLUST_DATA=... python benchmarks/noise_views.py [--method mkc-dnm] [--rows 2000]
+    MKCLUST_DATA=... python -m benchmarks.noise_views [--method mkc-dnm] [--rows 2000]
                                                       [--seeds 3] [--fits 700]
                                                       [--only NAME ...] [--out FILE]
 
@@ -20,13 +20,14 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from sets import SETS, load, short
 
 from mkclust import METHODS, MultiView, metrics
 from mkclust.agreement.chance import chance_of_overlap, unrelated_positions
 from mkclust.base import MultiViewClusterer
 from mkclust.kernels.functions import GaussianKernel
 from mkclust.linalg.kmeans import kmeans_labels
+
+from .sets import SETS, load, short
 
 KINDS = ("gaussian", "permuted", "counts")
 TESTED = {"mkc-dnm": {"indefinite": "shift"}, "graph-fusion": {}}  # parameters

@@ -37,14 +37,16 @@ def fill(text: str, name: str, lines: Sequence[str]) -> str:
     return f"{head}<!-- {name} -->\n" + "\n".join(lines) + f"\n{tail}"
 
 
+def fill_page(page: Path, name: str, lines: Sequence[str]) -> None:
+    """Replace a part of a page on disk."""
+    page.write_text(fill(page.read_text(encoding="utf-8"), name, lines), encoding="utf-8")
+
+
 def family_part(results: pd.DataFrame) -> list[str]:
-    """Return the standing of a family, its scores, and why results are missing."""
+    """Return the standing of a family, its tests, and why results are missing."""
     table, notes = standing(results)
-    lines = [*markdown(table), ""]
-    for note in notes:
-        lines += [note, ""]
-    lines += [*markdown(scoreboard(results), "data set"), "", *missing_reasons(results)]
-    return lines
+    return [*markdown(table), "", *(line for note in notes for line in (note, "")),
+            *(f"- {reason}" for reason in missing_reasons(results))]  # fmt: skip
 
 
 def readme_part(results: pd.DataFrame) -> list[str]:
@@ -79,5 +81,8 @@ def write() -> None:
     """Write the pages and the diagrams of all families."""
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
+    results = read_table()
     for suite in FAMILIES:
+        scores = scoreboard(results[results.suite == suite])
+        scores.to_csv(ROOT / "docs" / "tables" / f"{suite}.csv", lineterminator="\n")
         draw(f"ranks-{suite}", ROOT / "docs" / "images")

@@ -6,7 +6,6 @@ JMLR 7, 2006. A missing result ranks last; a second rank is over the sets that a
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -110,15 +109,17 @@ def standing(results: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     best = table.max(axis=1)
     found["wins"] = table.eq(best, axis=0).sum()
     for metric in metrics:
-        found[f"mean {NAMES[metric]}"] = scores(results, metric).loc[lambda t: t.index.isin(done.index)].mean()
+        found[f"mean {NAMES[metric]}"] = (
+            scores(results, metric).loc[lambda t: t.index.isin(done.index)].mean()
+        )
     found["results"] = table.notna().sum()
     finished = results[results.status == "done"]
     found["CPU s"] = finished.groupby("method").cpu.median()
     n, m = table.shape
     notes = [
         "rank: average over data sets, a missing result last; rank, all finished: over the "
-        f"{len(done)} sets of {n} that all methods finished, as the means. wins: sets where no score "
-        "is higher. CPU s: median of one fit with its kernels."
+        f"{len(done)} sets of {n} that all methods finished, as the means. wins: sets where no "
+        "score is higher. CPU s: median of one fit with its kernels."
     ]
     if n >= 2 and m >= 3:
         found["p"] = compare_with_first(table)
@@ -133,20 +134,10 @@ def standing(results: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def scoreboard(results: pd.DataFrame, metric: str = "") -> pd.DataFrame:
-    """Return data sets x methods, best average rank first, the best view last; texts."""
+    """Return data sets x methods, best average rank first, the best view last."""
     table = scores(results, metric)
     order = [*ranked(results).columns, *([TUNED] if TUNED in table else [])]
-    best = table.drop(columns=TUNED, errors="ignore").max(axis=1)
-    sizes = results.drop_duplicates("dataset").dataset
-    shown = table.reindex(index=sizes.tolist(), columns=order)
-    cells = {
-        method: [
-            "–" if math.isnan(v) else f"**{v:.2f}**" if method != TUNED and v == best[name] else f"{v:.2f}"
-            for name, v in shown[method].items()
-        ]
-        for method in order
-    }
-    return pd.DataFrame(cells, index=shown.index).rename(columns=title)
+    return table.reindex(results.dataset.unique(), columns=order).rename(columns=title)
 
 
 def missing_reasons(results: pd.DataFrame) -> list[str]:
@@ -154,7 +145,9 @@ def missing_reasons(results: pd.DataFrame) -> list[str]:
     lost = results[results.status != "done"].drop_duplicates(["status", "method", "dataset"])
     found = []
     for reason, group in lost.groupby("status", sort=False):
-        whom = [f"{title(m)} on {', '.join(g.dataset)}" for m, g in group.groupby("method", sort=False)]
+        whom = [
+            f"{title(m)} on {', '.join(g.dataset)}" for m, g in group.groupby("method", sort=False)
+        ]
         found.append(f"{reason}: {'; '.join(whom)}.")
     return found
 
@@ -198,7 +191,7 @@ def table3(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def markdown(table: pd.DataFrame, index: str = "method") -> list[str]:
-    """Return a table as lines of Markdown, numbers with two decimals and p values with two figures."""
+    """Return a table as lines of Markdown, numbers with two decimals, p values with two figures."""
     shown = table.copy()
     for column in shown:
         if column == "p":
@@ -206,7 +199,9 @@ def markdown(table: pd.DataFrame, index: str = "method") -> list[str]:
         elif shown[column].dtype.kind == "f":
             shown[column] = ["–" if pd.isna(v) else f"{v:.2f}" for v in shown[column]]
     head = [index, *map(str, shown.columns)]
-    rows = [[str(name), *map(str, row)] for name, row in zip(shown.index, shown.to_numpy(), strict=True)]
+    rows = [
+        [str(name), *map(str, row)] for name, row in zip(shown.index, shown.to_numpy(), strict=True)
+    ]
     return [
         f"| {' | '.join(head)} |",
         f"|:---|{'---:|' * (len(head) - 1)}",

@@ -63,7 +63,9 @@ def test_a_run_that_is_killed_goes_on_with_the_same_numbers(finished, tmp_path):
     columns = ["method", "acc_mean", "nmi_mean", "ari_mean"]
     one, other = (runner.read_table(t)[columns].sort_values("method") for t in (table, finished))
     one = one[one.method.isin(QUICK)]
-    assert one.to_numpy().tolist() == other[other.method.isin(QUICK)].to_numpy().tolist()[: len(one)]
+    assert (
+        one.to_numpy().tolist() == other[other.method.isin(QUICK)].to_numpy().tolist()[: len(one)]
+    )
 
 
 class Failed:
@@ -86,17 +88,17 @@ def test_what_goes_wrong_in_a_unit_is_its_status(error, status):
     assert runner.outcome(Failed(error)) == {"status": status}
 
 
+def endless(*_):
+    runner.resource.setrlimit(runner.resource.RLIMIT_CPU, (1, 2))
+    while True:
+        math.sqrt(2)
+
+
 def test_a_unit_beyond_its_cpu_limit_is_ended_and_recorded():
     from pebble import ProcessPool
 
-    def endless(suite, entry, method, setting, seed, order):
-        runner.resource.setrlimit(runner.resource.RLIMIT_CPU, (1, 2))
-        while True:
-            math.sqrt(2)
-
     with ProcessPool(1) as pool:
-        future = pool.schedule(endless, (None,) * 6, timeout=60)
-        assert runner.outcome(future) == {"status": "out of time"}
+        assert runner.outcome(pool.schedule(endless, timeout=60)) == {"status": "out of time"}
 
 
 def test_units_of_a_suite_cover_methods_grids_and_seeds():

@@ -15,8 +15,6 @@ import typer.main
 import mkclust
 from _support.paths import ROOT
 from mkclust import datasets, inspection
-from mkclust.bench.store import DONE, Limits, Outcome, Store
-from mkclust.bench.suite import Planned, Unit
 from mkclust.cli import app as cli
 
 DOCS = ROOT / "docs"
@@ -120,22 +118,12 @@ def parts() -> dict:
     return {"big_array": views.views[2]}
 
 
-def records() -> dict:
-    store, one = Store("mkclust-bench.db"), Unit("planted", "mkclust:planted", "concat-kmeans", {})
-    limits = Limits(10.0, 1e9)
-    store.plan("paper-table2", [Planned(one, tuned=False)], limits)
-    store.finish(one.id, Outcome(DONE, metrics=[("acc", "", 0.5, 0.1)], runs=1), limits)
-    store.close()
-    return {"names": ["one", "two", "three"], "scores": np.random.default_rng(0).random((6, 3))}
-
-
 # Files that a page reads and names that it uses without defining them.
 PREPARED = {
     "README.md": readme,
     "CONTRIBUTING.md": new_method,
     "docs/missing.md": patient_files,
     "docs/scale.md": parts,
-    "docs/experiments.md": records,
 }
 
 

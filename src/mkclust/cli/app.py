@@ -44,7 +44,6 @@ COMMANDS = {
     "inspect": Entry(".listing", "List what a file holds and how it would be used."),
     "methods": Entry(".listing", "List all methods with their options and references."),
     "demo": Entry(".cluster", "Cluster the bundled handwritten digits into ten clusters."),
-    "bench": Entry("..bench.cli", "Run experiments and make tables and figures of them."),
 }
 
 

@@ -1,7 +1,6 @@
-"""Example data: a bundled real data set, a generator of planted clusters, and public sets."""
+"""Example data: a bundled real data set, and a generator of planted clusters."""
 
 from .mfeat import load_mfeat
-from .public import fetch
 from .synthetic import make_views
 
-__all__ = ["fetch", "load_mfeat", "make_views"]
+__all__ = ["load_mfeat", "make_views"]
