@@ -15,8 +15,6 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .agreement.subspaces import KernelSubspaces, SpectraInMemory
-from .chunked.rows import Rows
-from .chunked.sources import PartsSource
 from .data.copies import distinct_rows, fit_copies_once
 from .data.frames import named_index
 from .data.missing import check_presence, require_complete
@@ -27,6 +25,7 @@ from .graphs.metrics import Metric
 from .graphs.neighbors import neighborhood
 from .io.archive import write_archive
 from .kernels.bank import KernelBank, KernelRecipe
+from .large.views import LargeViews
 from .linalg.kmeans import kmeans_clusters
 from .out_of_sample.membership import Membership
 from .preprocessing.intake import TakesViews, in_fitted_order
@@ -195,7 +194,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             for name, value in vars(self).items()
             if name not in parameters
             and name != "_sklearn_output_config"  # of set_output
-            and not isinstance(value, PartsSource)
+            and not isinstance(value, np.memmap)  # an embedding too large for memory
         }
         if "sample_names_in_" in fitted:  # of other types, such as dates, as text
             names = [n if isinstance(n, (str, int)) else str(n) for n in self.sample_names_in_]
@@ -233,7 +232,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         self.labels_, self.cluster_centers_ = found.labels, found.centers
         self.inertia_ = found.inertia
 
-    def _checked_k(self, views: MultiView | Rows) -> int:
+    def _checked_k(self, views: MultiView | LargeViews) -> int:
         k = self._k_among(len(views))
         if isinstance(views, MultiView) and (distinct := distinct_rows(views, k)) < k:
             raise InputError(
@@ -357,7 +356,7 @@ class KernelClusterer(MultiViewClusterer):
         near = neighborhood(metric, default_n_neighbors(len(views), k))
         return knn_affinity(near, near.places.shape[1])
 
-    def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
+    def _recipe(self, views: MultiView | LargeViews) -> KernelRecipe:
         check_indefinite(self.indefinite)
         kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, self.kernel_params)
         params = {} if params is None else params
@@ -375,4 +374,4 @@ def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:
     check_is_fitted(model, "labels_")
     fresh = type(model)(**model.get_params(deep=False))
     taken = fresh._checked_views(views)
-    return in_fitted_order(model, taken.in_memory() if isinstance(taken, Rows) else taken)
+    return in_fitted_order(model, taken.in_memory() if isinstance(taken, LargeViews) else taken)

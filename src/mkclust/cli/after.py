@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection import Annotations, Markers, ViewInfluence, compare_annotations, markers
@@ -17,6 +16,7 @@ from ..inspection.annotations import CORRECTIONS
 from ..inspection.survival import survival_columns, times_and_events
 from ..io._guards.limits import check_regular, naming
 from ..io.manifest import refuse_result
+from ..large.views import LargeViews
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def _by_sample(table: Any, names: np.ndarray, path: Path) -> Any:
 
 
 def found_markers(
-    model: Any, views: MultiView | Rows, answers: Sequence[Any], asked: bool
+    model: Any, views: MultiView | LargeViews, answers: Sequence[Any], asked: bool
 ) -> tuple[list[Markers], list[str]]:
     """Return the markers, with valid p values where the refits without each view are at hand."""
     if not asked:

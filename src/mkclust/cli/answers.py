@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection import (
@@ -28,6 +27,7 @@ from ..inspection.fitting import Question, ask_all, tried
 from ..inspection.stability import stability_question
 from ..inspection.view_influence import LeftOut, influence_question
 from ..io.atomic import write_csv_atomic
+from ..large.views import LargeViews
 from .results import plain
 
 PATIENCE = 120.0  # seconds that the checks may be expected to take without being asked for
@@ -41,7 +41,7 @@ Table = tuple[str, Iterable[str], Iterable[Sequence[Any]]]  # file name, head, r
 
 def checked_answers(
     model: Any,
-    views: MultiView | Rows,
+    views: MultiView | LargeViews,
     asked: bool | None,
     fit_seconds: float,
     beside: Sequence[Callable[[], Any]] = (),
@@ -76,7 +76,7 @@ def checked_answers(
 
 
 def _why_not(
-    model: Any, views: MultiView | Rows, asked: bool | None, fit_seconds: float
+    model: Any, views: MultiView | LargeViews, asked: bool | None, fit_seconds: float
 ) -> str | None:
     """Return why no question is asked, or None."""
     expected = fit_seconds * (HALVES + EXPLAINED + views.n_views)

@@ -13,7 +13,6 @@ import numpy as np
 import typer
 
 from ..base import MultiViewClusterer
-from ..chunked.rows import Rows, views_in_parts
 from ..data.memory import physical_memory
 from ..data.views import MultiView
 from ..exceptions import InputError
@@ -21,6 +20,7 @@ from ..io import Limits, Variable, inspect, read
 from ..io._guards.limits import check_regular, naming, parsing
 from ..io.manifest import refuse_result
 from ..io.variables import as_labels
+from ..large.views import LargeViews, find_stored_views
 from .wording import option
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}
@@ -105,7 +105,7 @@ class Reading:
         ),
     ] = None
 
-    def read(self, paths: Sequence[Path]) -> MultiView | Rows:
+    def read(self, paths: Sequence[Path]) -> MultiView | LargeViews:
         """Read the views at the paths; views stored in parts are opened, not read.
 
         Results of mkclust are no input: given by name they are refused, in a folder they are
@@ -115,7 +115,7 @@ class Reading:
             refuse_result(path)
         wanted = None if self.views is None else [name.strip() for name in self.views.split(",")]
         limits = chosen_limits(self.limit)
-        stored = views_in_parts(paths)
+        stored = find_stored_views(paths)
         if stored is not None:
             for name in ("transpose", "kernels", "index", "drop_column", "sep", "decimal"):
                 if getattr(self, name):
@@ -219,9 +219,9 @@ def separator(given: str | None) -> str | None:
     return given if given is None else SEPARATORS.get(given, given)
 
 
-def as_taken(model: MultiViewClusterer, data: MultiView | Rows) -> MultiView | Rows:
+def as_taken(model: MultiViewClusterer, data: MultiView | LargeViews) -> MultiView | LargeViews:
     """Return data as a method takes them: all rows of parts, unless it reads them in chunks."""
-    if not isinstance(data, Rows) or model.takes_chunks(data):
+    if not isinstance(data, LargeViews) or model.takes_chunks(data):
         return data
     needed = 8.0 * data.shape[0] * data.shape[1]
     if needed > physical_memory() / 2:
@@ -235,10 +235,10 @@ def as_taken(model: MultiViewClusterer, data: MultiView | Rows) -> MultiView | R
 def contents(path: Path, limits: Limits, sep: str | None = None) -> list[Variable]:
     """List what a file or folder holds, with the role of each part."""
     refuse_result(path)
-    stored = views_in_parts([path])
+    stored = find_stored_views([path])
     if stored is None:
         return inspect(path, sep=separator(sep), limits=limits)
-    rows = Rows(stored)
+    rows = LargeViews(stored)
     shapes = [(len(rows), width) for width in rows.widths]
     named = zip(rows.names, shapes, strict=True)
     return [Variable(name, "parts", shape, role="views") for name, shape in named]
@@ -254,12 +254,14 @@ def input_files(paths: Sequence[Path], labels: str | None = None) -> set[Path]:
     return found
 
 
-def _in_parts(stored: Mapping[str, Path], wanted: list[str] | None, labels: str | None) -> Rows:
+def _in_parts(
+    stored: Mapping[str, Path], wanted: list[str] | None, labels: str | None
+) -> LargeViews:
     for name in wanted or ():
         if name not in stored:
             raise InputError(f"--views {name} is none of {', '.join(stored)}")
     known = None if labels in (None, "none") else _stored_labels(Path(str(labels)))
-    return Rows({name: stored[name] for name in wanted or stored}, labels=known)
+    return LargeViews({name: stored[name] for name in wanted or stored}, labels=known)
 
 
 def _stored_labels(path: Path) -> np.ndarray:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ..base import MultiViewClusterer
-from ..chunked.rows import Rows
 from ..data import datasets
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..large.views import LargeViews
 from ..methods import DEFAULT, METHODS, estimator_for
 from .after import Clinical, check_clinical
 from .arguments import (
@@ -199,8 +199,8 @@ def _estimator(method: str, asked: Any, options: dict[str, Any]) -> MultiViewClu
 
 
 def _data(
-    model: MultiViewClusterer, data: MultiView | Rows, options: dict[str, Any]
-) -> MultiView | Rows:
+    model: MultiViewClusterer, data: MultiView | LargeViews, options: dict[str, Any]
+) -> MultiView | LargeViews:
     """Return the views as the method takes them."""
     for name in ("kernel", "kernel_params"):
         if data.kernels and options.get(name):

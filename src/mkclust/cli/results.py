@@ -13,9 +13,6 @@ import numpy as np
 
 from .._version import __version__
 from ..base import MultiViewClusterer
-from ..chunked.rows import Rows
-from ..chunked.sources import PartsSource
-from ..chunked.work import save_part
 from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
@@ -23,6 +20,7 @@ from ..inspection import confidence
 from ..io._guards.limits import naming
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 from ..io.manifest import MAX_BYTES
+from ..large.views import LargeViews
 from ..linalg.kmeans import nearest_centers
 from ..metrics import evaluate
 from ..report.words import description
@@ -36,7 +34,7 @@ TOO_LARGE = (  # n rows, f names or k x k numbers: in files of their own, or in 
 )  # fmt: skip
 
 
-def as_dict(model: MultiViewClusterer, views: MultiView | Rows) -> dict[str, Any]:
+def as_dict(model: MultiViewClusterer, views: MultiView | LargeViews) -> dict[str, Any]:
     """Return everything about a fitted model except arrays with a row per sample, for JSON.
 
     Keys: ``schema``, ``version``, ``method`` (name, title, reference), ``parameters``, ``input``,
@@ -94,9 +92,9 @@ def valid(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def write_arrays(folder: Path, model: MultiViewClusterer, views: MultiView | Rows) -> None:
+def write_arrays(folder: Path, model: MultiViewClusterer, views: MultiView | LargeViews) -> None:
     """Write labels.csv and embedding.npz or graph.npz; of rows in parts, folders of .npy parts."""
-    if isinstance(views, Rows):
+    if isinstance(views, LargeViews):
         _write_parts(folder, model)
         return
     columns = model.per_sample()
@@ -110,7 +108,7 @@ def write_arrays(folder: Path, model: MultiViewClusterer, views: MultiView | Row
 
 
 def write_result(
-    folder: Path, model: MultiViewClusterer, views: MultiView | Rows, extra: dict[str, Any]
+    folder: Path, model: MultiViewClusterer, views: MultiView | LargeViews, extra: dict[str, Any]
 ) -> None:
     """Write result.json: the model, and what else is known about the run."""
     found = as_dict(model, views) | extra
@@ -118,7 +116,7 @@ def write_result(
     write_text_atomic(folder / "result.json", valid(text) + "\n")
 
 
-def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> None:
+def write_predictions(folder: Path, model: Any, views: MultiView | LargeViews) -> None:
     """Write labels.csv and embedding.npz of new samples."""
     H = model.transform(views)
     labels = nearest_centers(H, model.cluster_centers_)
@@ -127,7 +125,7 @@ def write_predictions(folder: Path, model: Any, views: MultiView | Rows) -> None
     write_npz_atomic(folder / "embedding.npz", embedding=H, labels=labels)
 
 
-def _write_labels(folder: Path, views: MultiView | Rows, columns: Mapping[str, Any]) -> None:
+def _write_labels(folder: Path, views: MultiView | LargeViews, columns: Mapping[str, Any]) -> None:
     names = np.arange(len(views)) if views.index is None else views.index
     rows = zip(names.tolist(), *(column.tolist() for column in columns.values()), strict=True)
     write_csv_atomic(folder / "labels.csv", ["sample", *columns], rows)
@@ -139,12 +137,17 @@ def _write_parts(folder: Path, model: MultiViewClusterer) -> None:
     for number, start in enumerate(range(0, len(model.labels_), PART)):
         stop = min(start + PART, len(model.labels_))
         name = f"part-{number:05}.npy"
-        save_part(folder / "labels" / name, model.labels_[start:stop])
+        _save_part(folder / "labels" / name, model.labels_[start:stop])
         if H is not None:
-            rows = H.read(start, stop) if isinstance(H, PartsSource) else H[start:stop]
-            save_part(folder / "embedding" / name, rows)
+            rows = H[start:stop]
+            _save_part(folder / "embedding" / name, rows)
             certain = model._membership_of(rows).max(axis=1)
-            save_part(folder / "confidence" / name, certain)
+            _save_part(folder / "confidence" / name, certain)
+
+
+def _save_part(path: Path, rows: np.ndarray) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.save(path, rows, allow_pickle=False)
 
 
 def plain(value: Any) -> Any:

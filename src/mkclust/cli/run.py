@@ -17,10 +17,10 @@ from rich.console import Console
 
 from ..agreement.cache import shared_views
 from ..base import MultiViewClusterer
-from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import MkclustWarning
 from ..inspection import ChoiceOfK, choose_k, confidence
+from ..large.views import LargeViews
 from ..progress import listening
 from ..report import pageable, prepare_report, write_report
 from . import app, startup
@@ -89,7 +89,7 @@ class Stopwatch:
         return f"Seconds: {', '.join([*stages, f'total {total:.1f}'])}"
 
 
-def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
+def run(job: Job, data: MultiView | LargeViews, watch: Stopwatch) -> None:
     """Choose k, fit, check, write the results, then print them."""
     with shared_views():
         found = _computed(job, data, watch)
@@ -105,7 +105,7 @@ def run(job: Job, data: MultiView | Rows, watch: Stopwatch) -> None:
             print_json(result_as_dict(job.folder.path, written.names))
 
 
-def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
+def _computed(job: Job, data: MultiView | LargeViews, watch: Stopwatch) -> Outcome:
     model, choice = job.model, None
     with heard() as caught, progress(job.quiet):
         if job.tried is not None:
@@ -128,13 +128,17 @@ def _computed(job: Job, data: MultiView | Rows, watch: Stopwatch) -> Outcome:
     return Outcome(choice, checked, skipped, list(dict.fromkeys(notes)))
 
 
-def _paged(job: Job, data: MultiView | Rows) -> bool:
+def _paged(job: Job, data: MultiView | LargeViews) -> bool:
     """Return whether report.html is written; known after the fit."""
     return job.report and pageable(job.model, data)
 
 
 def _written(
-    job: Job, data: MultiView | Rows, found: Outcome, watch: Stopwatch, staged: StagedModel | None
+    job: Job,
+    data: MultiView | LargeViews,
+    found: Outcome,
+    watch: Stopwatch,
+    staged: StagedModel | None,
 ) -> Written:
     model = job.model
     extra = {
@@ -169,7 +173,7 @@ def _staged(model: MultiViewClusterer, path: Path | None) -> tuple[StagedModel |
 
 
 def _print(
-    job: Job, data: MultiView | Rows, found: Outcome, written: Written, watch: Stopwatch
+    job: Job, data: MultiView | LargeViews, found: Outcome, written: Written, watch: Stopwatch
 ) -> None:
     console = Console(highlight=False, quiet=job.quiet, stderr=job.json)
     for note in data.notes:

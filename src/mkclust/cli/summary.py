@@ -16,9 +16,9 @@ from rich.text import Text
 
 from ..agreement.chance import mean_agreement
 from ..base import MultiViewClusterer
-from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..inspection import ChoiceOfK
+from ..large.views import LargeViews
 from ..metrics import evaluate
 from ..report.words import METRICS, counted, description, number, unrelated_words
 from .wording import clean
@@ -39,7 +39,7 @@ COLUMNS = {  # what the columns of the table of views mean
 }
 
 
-def summary(model: MultiViewClusterer, views: MultiView | Rows) -> Group:
+def summary(model: MultiViewClusterer, views: MultiView | LargeViews) -> Group:
     """Return views, clusters, what the method did and, with known classes, metrics."""
     what = counted(views.n_views, "kernel" if views.kernels else "view")
     clusters = counted(int(model.labels_.max()) + 1, "cluster")
@@ -103,7 +103,7 @@ def column_table(*columns: str, no_wrap: bool = False) -> Table:
     return table
 
 
-def _views_table(model: Any, views: MultiView | Rows) -> Table:
+def _views_table(model: Any, views: MultiView | LargeViews) -> Table:
     """Return a row per view, with what this method knows about it."""
     known = _known(model)
     table = column_table("view", "columns", *known)

@@ -11,12 +11,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from ..chunked.rows import Rows
 from ..data.checksums import view_checksums
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ..io import Limits
 from ..io.manifest import NAME, Manifest, require_complete_set
+from ..large.views import LargeViews
 from ..methods import load
 from .arguments import Paths, Reading, chosen_limits, reads
 from .results import read_labels, read_result
@@ -64,7 +64,7 @@ def verify(
 
 
 def _claims(
-    folder: Path, manifest: Manifest, data: MultiView | Rows, limits: Limits
+    folder: Path, manifest: Manifest, data: MultiView | LargeViews, limits: Limits
 ) -> Iterator[Claim]:
     problems = manifest.problems(folder)
     yield Claim("the files are those that the run wrote", "; ".join(problems))
@@ -85,7 +85,7 @@ def _claims(
         yield from _model_claims(folder / manifest.model[0], labels, data, limits)
 
 
-def _data_claims(result: dict[str, Any], data: MultiView | Rows) -> Iterator[Claim]:
+def _data_claims(result: dict[str, Any], data: MultiView | LargeViews) -> Iterator[Claim]:
     before = result.get("input", {}).get("checksums")
     if not isinstance(before, dict):
         raise FileFormatError("result.json has no checksums of the data: it is of another version")
@@ -99,7 +99,7 @@ def _data_claims(result: dict[str, Any], data: MultiView | Rows) -> Iterator[Cla
 
 
 def _model_claims(
-    path: Path, labels: np.ndarray, data: MultiView | Rows, limits: Limits
+    path: Path, labels: np.ndarray, data: MultiView | LargeViews, limits: Limits
 ) -> Iterator[Claim]:
     model = load(path, limits=limits)
     same = np.array_equal(model.labels_, labels)

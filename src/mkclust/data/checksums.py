@@ -39,14 +39,14 @@ def rows_checksum(blocks: Iterable[Any], width: int, names: Sequence[Any] | None
 
 
 def view_checksums(views: Any) -> dict[str, str]:
-    """Return the checksum of every view of a `MultiView` or of `Rows`, by its name."""
+    """Return the checksum of every view of a `MultiView` or of `LargeViews`, by its name."""
     found: dict[str, str] = {}
     blocks: Iterable[Any]
     for p, (name, width) in enumerate(zip(views.names, views.widths, strict=True)):
         height = max(1, BLOCK // max(width, 1))
         spans = [slice(a, min(a + height, len(views))) for a in range(0, len(views), height)]
-        if hasattr(views, "sources"):  # rows stored outside memory
-            blocks = (views.sources[p].read(span.start, span.stop) for span in spans)
+        if hasattr(views, "blocks"):  # rows stored outside memory
+            blocks = views.blocks(p)
         else:
             view = views.views[p]
             blocks = [view] if sp.issparse(view) else (view[span] for span in spans)

@@ -23,6 +23,7 @@ from ..exceptions import DegenerateWarning, InputError, warn
 from ..kernels.approximation import Approximation, fits_in_memory
 from ..kernels.bank import KernelBank, KernelRecipe
 from ..kernels.features import EXPLICIT
+from ..large.views import LargeViews
 from ..linalg.checks import Verification
 from ..linalg.kmeans import Clusters
 from ..out_of_sample.nystroem import FeatureExtension, kernel_extension
@@ -165,13 +166,13 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.work = work
         self.dask = dask
 
-    def _fit(self, views: MultiView | Rows, k: int) -> None:
+    def _fit(self, views: MultiView | LargeViews, k: int) -> None:
         method = self._checked_approximation(views)
         self.approximation_ = method
         if method is not None:
             self._fit_chunks(views, method, k)
         else:
-            data = views.in_memory() if isinstance(views, Rows) else views
+            data = views.in_memory() if isinstance(views, LargeViews) else views
             self._solve(KernelBank(data, self._recipe(data)), k)
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
@@ -184,11 +185,11 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self._label(found.H, k)
         self._note_unused(kernels.n_samples)
 
-    def _fit_chunks(self, views: MultiView | Rows, method: str, k: int) -> None:
+    def _fit_chunks(self, views: MultiView | LargeViews, method: str, k: int) -> None:
         """Cluster from explicit features of rows that are read in chunks."""
         if isinstance(views, MultiView):
             require_complete(views, f"MKC-DNM with kernels approximated by {method!r}")
-        rows = views if isinstance(views, Rows) else Rows(views)
+        rows = Rows(dict(zip(views.names, views.views, strict=True)))
         with engine_for(self.dask) as engine:
             run = LargeRun(rows, self._features_wanted(rows, method, k), engine, self.work)
             _, found = self._consensus_of(run.subspaces(), k, len(rows))
@@ -272,14 +273,14 @@ class MKCDNM(OutOfSample, KernelClusterer):
             )
 
     def _features_wanted(self, rows: Rows, method: str, k: int) -> Approximation:
-        recipe = self._recipe(rows)
+        recipe = super()._recipe(rows)  # type: ignore[arg-type]
         return Approximation.checked(
             recipe.for_views(rows.names), method, self.n_components, k, params=recipe.params,
             center=self.center, normalize=self.normalize,
             seed=run_seed(self.random_state, self.work),
         )  # fmt: skip
 
-    def _checked_approximation(self, views: MultiView | Rows) -> str | None:
+    def _checked_approximation(self, views: MultiView | LargeViews) -> str | None:
         asked = None if self.approximation in (None, "none") else self.approximation
         if asked is not None and asked not in APPROXIMATIONS:
             raise InputError(
@@ -291,7 +292,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         explicit = bool(kernels) and all(kernel in EXPLICIT for kernel in map(str, kernels))
         return "nystroem" if explicit and not fits_in_memory(len(views)) else None
 
-    def _recipe(self, views: MultiView | Rows) -> KernelRecipe:
+    def _recipe(self, views: MultiView | LargeViews) -> KernelRecipe:
         if self.precision not in PRECISIONS:
             raise InputError(f'precision must be "double" or "single", got {self.precision!r}')
         return replace(super()._recipe(views), single=self.precision == "single")

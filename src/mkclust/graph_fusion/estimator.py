@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,13 +14,11 @@ from ..agreement.spectra import view_spectra
 from ..agreement.subspaces import GraphSubspaces
 from ..agreement.weights import ViewWeights
 from ..base import INDEFINITE, MultiViewClusterer, Partitions
-from ..chunked.anchor_run import AnchorRun
-from ..chunked.distributed import engine_for
-from ..chunked.row_run import run_seed
-from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import DegenerateWarning, InputError, warn
 from ..graphs.affinity import default_n_neighbors
+from ..large.kmeans import kmeans, seed_of
+from ..large.views import LargeViews
 from ..linalg.checks import Verification
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.membership import DIFFUSION
@@ -29,7 +26,7 @@ from ..linalg.spectrum import with_fixed_signs
 from ..out_of_sample.anchors import AnchorExtension
 from ..out_of_sample.neighbors import NeighborExtension, extension_view
 from ..out_of_sample.predictor import OutOfSample
-from .anchor_fusion import anchor_links, n_anchors, sample_size, sampled_fusion, trial_matrix
+from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_matrix
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
 from .fusion import JOINT, fuse, in_all_used, joint_weights
 from .search import check_memory, neighbor_search
@@ -58,11 +55,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     neighbors : {"auto", "exact", "anchors"}
         How neighbors are found: exactly, or through links to anchors (docs/scale.md).
         ``"auto"`` is exact up to 20 000 samples and for kernels, else anchors.
-    work : path, optional
-        Folder in which a long run with anchors keeps its finished passes, so that it can be
-        resumed.
-    dask : str or dask.distributed.Client, optional
-        Address of a scheduler, or its client; its workers make the passes of a run with anchors.
     precomputed : bool
         Whether the views are n x n kernel matrices.
     indefinite : {"raise", "shift", "ignore"}
@@ -154,8 +146,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         *,
         n_neighbors: int | None = None,
         neighbors: str = "auto",
-        work: str | Path | None = None,
-        dask: str | Any | None = None,
         precomputed: bool = False,
         indefinite: str = "raise",
         columns: Any = None,
@@ -168,21 +158,19 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         )
         self.n_neighbors = n_neighbors
         self.neighbors = neighbors
-        self.work = work
-        self.dask = dask
         self.precomputed = precomputed
         self.indefinite = indefinite
 
-    def takes_chunks(self, rows: Rows) -> bool:
-        return neighbor_search(rows, self.neighbors) == "anchors"
+    def takes_chunks(self, views: LargeViews) -> bool:
+        return neighbor_search(views, self.neighbors) == "anchors"
 
-    def _fit(self, views: MultiView | Rows, k: int) -> None:
+    def _fit(self, views: MultiView | LargeViews, k: int) -> None:
         self.n_neighbors_ = self._neighbors_among(len(views), k)
         self.neighbor_search_ = neighbor_search(views, self.neighbors)
         if self.neighbor_search_ == "anchors":
             self._fit_anchors(views, k)
         else:
-            self._fit_graphs(views.in_memory() if isinstance(views, Rows) else views, k)
+            self._fit_graphs(views.in_memory() if isinstance(views, LargeViews) else views, k)
 
     def _fit_graphs(self, views: MultiView, k: int) -> None:
         """Cluster from exact graphs."""
@@ -204,54 +192,35 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self._label(found.embedding, k)
         self.n_anchors_ = None
         self._extension = self._extended(graphs)
-        self._note_unused(len(views))
 
-    def _fit_anchors(self, views: MultiView | Rows, k: int) -> None:
+    def _fit_anchors(self, views: MultiView | LargeViews, k: int) -> None:
         """Cluster from links to anchors, in passes over the rows."""
-        rows = views if isinstance(views, Rows) else Rows(views)
-        present = views.present if isinstance(views, MultiView) else None
-        seed, n = run_seed(self.random_state, self.work), len(rows)
-        settings = {"method": self.name, "n_neighbors": self.n_neighbors_}
-        with engine_for(self.dask) as engine:
-            run = AnchorRun(rows, seed, engine, self.work, settings, present)
-            wanted = sample_size(n, k, rows.row_bytes, rows.any_sparse)
-            kinds = views.kinds if isinstance(views, MultiView) else None
-            sample = run.sample(wanted, isinstance(views, MultiView), kinds)
-            fusion = sampled_fusion(sample, k, self.n_neighbors_, seed)  # w_p
-            count = max(1, round(self.n_neighbors_ / 2))
-            links = anchor_links(sample, fusion, n_anchors(n, k), count, seed)  # Z, never S
-            size = n_components_for(n, k)
-            values, W = run.iterate(links, trial_matrix(links, sample, size))
-            values, W = values[:size], W[:, :size]
-            embedding = run.embed(links, with_fixed_signs(W) * diffusion_scales(values))
-            clusters = embedding.cluster(k, self.n_init)
-            kept: Any = embedding.array()
+        seed, n = seed_of(self.random_state), len(views)
+        rows, size = AnchorRows(views, seed), n_components_for(n, k)
+        sample = rows.sample(k)
+        fusion = sampled_fusion(sample, k, self.n_neighbors_, seed)  # w_p
+        count = max(1, round(self.n_neighbors_ / 2))
+        links = anchor_links(sample, fusion, n_anchors(n, k), count, seed)  # Z, never S
+        values, W, used = rows.iterate(links, trial_matrix(links, sample, size))
+        values, W = values[:size], with_fixed_signs(W[:, :size]) * diffusion_scales(values[:size])
+        H = rows.embed(links, W)
+        clusters = kmeans(H, rows.height, k, self.n_init, seed)
+
         self.labels_, self.inertia_ = clusters.labels, clusters.inertia
         self.cluster_centers_ = clusters.centers
-        if kept is not None:
-            self.embedding_ = kept
-        self.eigenvalues_, self.stage_seconds_ = values, run.seconds
+        if isinstance(H, np.ndarray):  # else it stays on the workers of a cluster
+            self.embedding_ = H
+        self.eigenvalues_ = values
         self.unrelated_views_ = list(fusion.unrelated)
-        self._extension = AnchorExtension(rows.names, rows.widths, links, embedding.weights)
+        self._extension = AnchorExtension(views.names, views.widths, links, W)
         self._store(fusion.graphs, fusion.weights)
         self.n_anchors_ = int(np.diff(links.starts).max())  # type: ignore[assignment]
-        some = "" if run.iterated == n else f"; eigenvectors from {run.iterated} samples"
+        some = "" if used == n else f"; eigenvectors from {used} samples"
         self.notes_ = (
             f"{n} samples: neighbors by links to {self.n_anchors_} anchors per metric, made from "
             f"{len(sample)} samples; view weights from {len(fusion.graphs.views)} samples{some}",
             *self.notes_,
         )
-
-    def _note_unused(self, n: int) -> None:
-        """Tell where parameters of the passes over rows had no effect."""
-        unused = [name for name in ("work", "dask") if getattr(self, name) is not None]
-        if unused:
-            many = "were" if len(unused) > 1 else "was"
-            self.notes_ = (
-                f"{' and '.join(unused)} {many} not used: the neighbors of {n} samples were "
-                'searched exactly (neighbors="anchors" works in passes over the rows)',
-                *self.notes_,
-            )
 
     def _store(self, graphs: ViewGraphs, chosen: ViewWeights) -> None:
         self.weights_, self.agreement_ = chosen.weights, chosen.agreement

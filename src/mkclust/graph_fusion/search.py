@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from ..chunked.rows import Rows
 from ..data.memory import physical_memory, size_of
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..graphs.neighbors import EXACT_UP_TO
+from ..large.views import LargeViews, row_bytes
 
 SEARCHES = ("auto", "exact", "anchors")
 EDGES = 200  # per sample and view, in an affinity graph and what it is made from
 COPIES = 6  # of the views: their metrics, and all of them together
 
 
-def neighbor_search(views: MultiView | Rows, asked: str = "auto") -> str:
+def neighbor_search(views: MultiView | LargeViews, asked: str = "auto") -> str:
     """Return ``"exact"`` or ``"anchors"``: how the neighbors of all samples are found.
 
     The rule, in this order, where ``"auto"`` is asked for:
@@ -41,11 +41,11 @@ def neighbor_search(views: MultiView | Rows, asked: str = "auto") -> str:
     return "exact" if few else "anchors"
 
 
-def graph_memory(views: MultiView | Rows) -> float:
+def graph_memory(views: MultiView | LargeViews) -> float:
     """Return the bytes that exact graphs of all views need, about; sparse views stay sparse."""
     graphs = 16.0 * EDGES * len(views) * (views.n_views + 1)
-    if isinstance(views, Rows):
-        return graphs + COPIES * float(views.row_bytes) * len(views)
+    if isinstance(views, LargeViews):
+        return graphs + COPIES * float(row_bytes(views)) * len(views)
     return graphs + COPIES * sum(size_of(view) for view in views.views)
 
 

@@ -15,7 +15,7 @@ ICML 2010.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,8 @@ from ..linalg.kmeans import unit_rows
 from ..linalg.scaling import squared_norms
 from ..linalg.threads import one_thread
 from .metrics import Metric, Metrics, SummedMetric, view_metrics
+
+Sums = dict[str, np.ndarray]
 
 STEPS = 5  # of k-means, from random rows
 AXES = 128  # principal axes onto which dense points with more columns are projected
@@ -246,6 +248,36 @@ class AnchorLinks:
         size = int(self.starts[-1])
         return sp.csr_array((weights.ravel(), places.ravel(), edges), shape=(b, size)), degree
 
+    def parts(
+        self, views: Sequence[Any], present: np.ndarray | None = None
+    ) -> Iterator[tuple[sp.csr_array, np.ndarray]]:
+        """Yield links and degrees of all rows of a block, as many at a time as fit in the cache."""
+        for start in range(0, views[0].shape[0], self.height):
+            some = slice(start, start + self.height)
+            yield self([view[some] for view in views], None if present is None else present[some])
+
+    def product(self, views: Sequence[Any], present: np.ndarray | None, X: np.ndarray) -> Sums:
+        r"""Return sums over the rows of a block for a trial matrix X (R, q).
+
+        `mass` is $Z^T1$ (R,), `product` $Z^T\Delta^{-1}ZX$ (R, q) and `gram`
+        $X^TZ^T\Delta^{-1}ZX$ (q, q), with the degrees $\Delta$; `rows` is the number of rows.
+        """
+        R, q = X.shape
+        found = {"mass": np.zeros(R), "product": np.zeros((R, q)), "gram": np.zeros((q, q))}
+        for Z, degree in self.parts(views, present):
+            scale = inverse_root(degree)[:, None]
+            F = (Z @ X) * scale
+            across = Z.T.tocsr()
+            found["mass"] += np.asarray(across.sum(axis=1, dtype=np.float64)).ravel()
+            found["product"] += across @ (F * scale)
+            found["gram"] += F.T @ F
+        return found | {"rows": np.array(views[0].shape[0])}
+
+    def embed(self, views: Sequence[Any], present: np.ndarray | None, W: np.ndarray) -> np.ndarray:
+        r"""Return the rows $\Delta^{-1/2}ZW$ of the embedding (b, D) of a block."""
+        parts = self.parts(views, present)
+        return np.concatenate([(Z @ W) * inverse_root(degree)[:, None] for Z, degree in parts])
+
     def column_scales(self, mass: np.ndarray) -> np.ndarray:
         r"""Return $\sqrt{s_b / L_{jj}}$ (R,) from the column sums of Z; 0 for unused anchors."""
         shares = np.repeat([block.share for block in self.blocks], np.diff(self.starts))
@@ -289,6 +321,11 @@ class AnchorLinks:
                 found = part if found is None else np.add(found, part, out=found)
         assert found is not None
         return found, norms
+
+
+def inverse_root(degree: np.ndarray) -> np.ndarray:
+    """Return the inverse square roots of degrees; 0 for rows without links."""
+    return np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
 
 
 def _by_kind(parts: Sequence[Any]) -> list[tuple[bool, list[Any]]]:

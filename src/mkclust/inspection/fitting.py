@@ -13,10 +13,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import RUN_PARAMETERS, MultiViewClusterer
-from ..chunked.rows import Rows
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning, warn
 from ..graphs.neighbors import EXACT_UP_TO
+from ..large.views import LargeViews
 from ..linalg.threads import in_parallel
 from ..preprocessing.intake import in_fitted_order
 
@@ -63,12 +63,12 @@ def views_of(
         taken = in_fitted_order(model, taken)
     n = len(taken)
     if n <= EXACT_UP_TO:
-        return taken.in_memory() if isinstance(taken, Rows) else taken, np.arange(n)
+        return taken.in_memory() if isinstance(taken, LargeViews) else taken, np.arange(n)
     warn(f"{n} samples: the refits that check the labels were of {DRAWN} of them", MkclustWarning)
     rows = np.sort(np.random.default_rng(random_state).choice(n, DRAWN, replace=False))
     if isinstance(taken, MultiView):
         return taken[rows], rows
-    return MultiView(taken.take(rows), names=taken.names), rows
+    return taken.take(rows), rows
 
 
 @dataclass(frozen=True)

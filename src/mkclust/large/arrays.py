@@ -102,10 +102,10 @@ def dask_module(name: str) -> Any:
         ) from None
 
 
-def from_rows(rows: Any, height: int | str = "auto") -> Any:
+def _from_rows(rows: Any) -> Any:
     """Return a dask array of an object with shape, dtype and slices of rows."""
     da = dask_module("dask.array")
-    return da.from_array(rows, chunks=(height, -1), name=False, fancy=False, asarray=True)
+    return da.from_array(rows, chunks=("auto", -1), name=False, fancy=False, asarray=True)
 
 
 def is_zarr(path: Path) -> bool:
@@ -153,9 +153,9 @@ def _from_map(array: np.memmap) -> Any:
     """
     whole = isinstance(array.base, mmap) and array.mode != "c" and array.ndim == 2
     if not whole or array.filename is None:
-        return from_rows(array)
+        return _from_rows(array)
     order = "C" if array.flags.c_contiguous else "F"
-    return from_rows(FileRows(array.filename, array.dtype, array.shape, array.offset, order))
+    return _from_rows(FileRows(array.filename, array.dtype, array.shape, array.offset, order))
 
 
 def _read_parquet(files: Sequence[Path]) -> tuple[Any, np.ndarray]:

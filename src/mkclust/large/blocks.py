@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import sys
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -12,11 +15,12 @@ import scipy.sparse as sp
 
 from ..linalg.threads import blas_threads, in_parallel, one_blas_thread
 from ..progress import step
-from .arrays import dask_module
+from .arrays import FileRows, dask_module
 
 BLOCK = 32 << 20  # bytes of rows per block: smaller ones have more overhead
 MOST_BLOCKS = 4000  # a scheduler takes about a millisecond for each
 LEAST_BLOCKS = 4  # so that small data are shared among threads too
+KEPT = 512 << 20  # bytes: larger results of stored rows do not stay in memory
 AHEAD = 4  # blocks per thread that dask is given at a time
 
 Sums = dict[str, np.ndarray]
@@ -84,18 +88,39 @@ def sum_blocks(
     return total
 
 
-def keep_on_workers(
-    function: Callable[..., np.ndarray], arrays: Sequence[Any], height: int, width: int, dtype: Any
+def compute_rows(
+    name: str,
+    function: Callable[..., np.ndarray],
+    arrays: Sequence[Any],
+    height: int,
+    shape: tuple[int, int],
+    dtype: Any,
 ) -> Any:
-    """Return ``function(start, *blocks)`` (n, width) as a dask array that the workers keep."""
-    da, n = dask_module("dask.array"), arrays[0].shape[0]
-    tasks = _delayed(function, arrays, n, height)
-    heights = [min(height, n - start) for start in range(0, n, height)]
-    parts = [
-        da.from_delayed(task, (rows, width), dtype)
-        for task, rows in zip(tasks, heights, strict=True)
-    ]
-    return da.concatenate(parts).persist()
+    """Return ``function(start, *blocks)`` of all blocks as one array of a shape.
+
+    Of stored rows, results of more than 512 MB are a dask array that the workers of a cluster
+    keep, and on one machine a memory map of a temporary file, which is removed with the map. Other
+    parameters are those of `map_blocks`.
+    """
+    large = shape[0] * shape[1] * np.dtype(dtype).itemsize > KEPT
+    if not large or not any(is_dask(array) for array in arrays):
+        return np.concatenate(list(map_blocks(name, function, arrays, height)))
+    if active_client() is not None:
+        step(name)
+        da, tasks = dask_module("dask.array"), _delayed(function, arrays, shape[0], height)
+        heights = [min(height, shape[0] - start) for start in range(0, shape[0], height)]
+        parts = [
+            da.from_delayed(task, (rows, shape[1]), dtype)
+            for task, rows in zip(tasks, heights, strict=True)
+        ]
+        return da.concatenate(parts).persist()
+    folder = tempfile.TemporaryDirectory(prefix="mkclust-")
+    rows = FileRows(Path(folder.name) / "rows", dtype, shape, create=True)
+    for number, block in enumerate(map_blocks(name, function, arrays, height)):
+        rows[number * height : number * height + len(block)] = block
+    found = rows.map()
+    weakref.finalize(found, folder.cleanup)
+    return found
 
 
 def active_client() -> Any:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning as SklearnConvergenceWarning
+from sklearn.utils import check_random_state
 
 from ..exceptions import DegenerateWarning, warn
 from ..linalg.kmeans import Clusters, kmeans_clusters, unit_rows
 from ..linalg.threads import one_thread
 from ..progress import step
+from .arrays import as_dask_array
 from .blocks import Sums, map_blocks, sum_blocks
 
 SAMPLE = 25_000  # rows on which the starts are computed
@@ -23,15 +26,23 @@ STEPS = 300
 ROWS = 16_384  # at a time
 
 
+def seed_of(random_state: Any) -> int:
+    """Return a seed that every pass and worker shares: the given number, or one drawn from it."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31))
+
+
 def kmeans(H: Any, height: int, k: int, n_init: int, seed: int) -> Clusters:
     r"""Minimize $\sum_i \|h_i/|h_i| - c_{y_i}\|^2$ over the rows of an embedding H (n, r).
 
-    H is an array or a dask array, taken in blocks of `height` rows. The best of `n_init`
-    k-means++ starts on a seeded sample of the rows is continued with exact Lloyd steps on all
-    rows, with the convergence criterion of scikit-learn. Where all rows fit into the sample this
-    is scikit-learn's k-means. O(n k r) per step; the labels are the only array of n rows.
+    H is an array, a memory map or a dask array, taken in blocks of `height` rows. The best of
+    `n_init` k-means++ starts on a seeded sample of the rows is continued with exact Lloyd steps on
+    all rows, with the convergence criterion of scikit-learn. Where all rows fit into the sample
+    this is scikit-learn's k-means. O(n k r) per step; the labels are the only array of n rows.
     """
     n = int(H.shape[0])
+    H = as_dask_array(H)[0] if isinstance(H, np.memmap) else H
     random = np.random.default_rng([seed, 1])
     chosen = np.sort(random.choice(n, min(n, max(SAMPLE, 500 * k)), replace=False))
     take = partial(_take, chosen, height)

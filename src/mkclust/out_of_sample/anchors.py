@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..chunked.anchor_run import embed_links
 from ..graphs.anchors import AnchorLinks
 from ..io.archive import check_shape, storable
 from .nystroem import Embedder, NewRows
@@ -49,7 +48,7 @@ class AnchorExtension:
         links = self.links
 
         def embed(new: NewRows) -> np.ndarray:
-            return embed_links(*links(new.views, new.present), self.W)
+            return links.embed(new.views, new.present, self.W)
 
         return embed
 

@@ -52,9 +52,8 @@ class Membership:
     def _membership_blocks(self) -> Iterator[np.ndarray]:
         """Yield the membership of the fitted samples, some rows at a time."""
         H, n = self.embedding_, len(self.labels_)
-        take = getattr(H, "read", lambda start, stop: H[start:stop])  # parts on disk, or an array
         for start in range(0, n, ROWS):
-            yield self._membership_of(take(start, min(start + ROWS, n)))
+            yield self._membership_of(H[start : start + ROWS])
 
     def _membership_of(self, H: np.ndarray) -> np.ndarray:
         """Return the membership (b, k) of rows of the embedding (b, r)."""

@@ -18,16 +18,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..chunked.engine import LocalEngine
-from ..chunked.gram import block_height
-from ..chunked.rows import Piece, Rows
+from ..chunked.gram import block_height as feature_height
+from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ..io.archive import check_shape, storable
 from ..kernels.bank import KernelBank
 from ..kernels.features import Features
 from ..kernels.functions import FUNCTION_KERNELS, KernelRows, UserKernel, in_kernel_units
 from ..kernels.neighbor_graphs import GRAPH_KERNELS
+from ..large.blocks import block_height, map_blocks
+from ..large.views import LargeViews, refuse_not_finite
 from ..linalg.centering import Centering
 from ..linalg.spectrum import Spectrum
 from .fitted_rows import FittedRows
@@ -260,7 +262,7 @@ class FeatureExtension:
 
     @property
     def height(self) -> int:
-        return block_height(self.features.maps)
+        return feature_height(self.features.maps)
 
     def check(self, n: int, width: int) -> None:
         """Refuse an extension from a file that does not match an embedding of `width`."""
@@ -319,31 +321,31 @@ def kernel_extension(
 
 def embedded(
     found: Any,
-    rows: Rows,
+    views: MultiView | LargeViews,
     own: Sequence[np.ndarray | None],
-    present: np.ndarray | None = None,
     known: FittedRows | None = None,
 ) -> Iterator[np.ndarray]:
-    """Yield the embedding of new rows, piece by piece; memory is a few blocks of kernel rows.
+    """Yield the embedding of new samples, block by block; memory is a few blocks of kernel rows.
 
     `found` is an out-of-sample extension. `own` holds the self-similarities (n,) of every view,
-    where they are known. `present` (n, m) is the mask of the samples that each view holds; None
-    for all. Samples of `known` get their fitted rows.
+    where they are known. Samples of `known` get their fitted rows.
     """
-    embed, height = found.embedder(), found.height
+    embed, names, m = found.embedder(), views.names, views.n_views
 
-    def of_piece(piece: Piece) -> np.ndarray:
-        views, parts = piece.load(), []
+    def embed_block(start: int, present: Any, *arrays: Any) -> np.ndarray:
+        rows = [view.toarray() if sp.issparse(view) else view for view in arrays[:m]]
         if present is None:
-            piece.check_finite(views)
-        for start in range(0, piece.stop - piece.start, height):
-            block = [view[start : start + height] for view in views]
-            at = slice(piece.start + start, piece.start + start + len(block[0]))
+            refuse_not_finite(names, start, rows)
+        parts = []
+        for first in range(0, len(rows[0]), found.height):
+            at = slice(first, first + found.height)
+            block = [view[at] for view in rows]
             held = None if present is None else present[at]
-            alone = [None if values is None else values[at] for values in own]
+            alone = [None if values is None else values[at] for values in arrays[m:]]
             parts.append(embed(NewRows(block, alone, held)))
             if known is not None:
                 known.put(block, held, parts[-1])
         return np.concatenate(parts)
 
-    return LocalEngine().hold(of_piece, rows.pieces())
+    height = block_height(len(views), 8 * sum(views.widths))
+    return map_blocks("new samples", embed_block, [views.present, *views.views, *own], height)

@@ -10,11 +10,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from ..chunked.rows import Rows
 from ..data.frames import named_index
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..kernels.functions import dense
+from ..large.views import LargeViews
 from ..linalg.kmeans import nearest_centers
 from ..preprocessing.columns import check_width
 from ..preprocessing.intake import TakesViews
@@ -105,7 +105,7 @@ class OutOfSample(  # type: ignore[call-arg]
         return self._embedded(self._new_samples(X), X, self_similarity)
 
     def _new_samples(self, X: Any) -> Any:
-        """Return new samples as MultiView or Rows, with the views and columns of the fit."""
+        """Return new samples as MultiView or LargeViews, with the views and columns of the fit."""
         check_is_fitted(self)
         found = self._extension
         views = self._new_kernel_rows(X) if found.kernels else self._new_views(X)
@@ -122,10 +122,10 @@ class OutOfSample(  # type: ignore[call-arg]
         if hasattr(found, "known"):
             distinct = getattr(self, "_distinct", slice(None))  # where most samples are copies
             known = found.known(self.embedding_[distinct])
-        if isinstance(views, Rows):
-            return embedded(found, views, [None] * len(found.names), known=known)
+        if isinstance(views, LargeViews):
+            return embedded(found, views, [None] * len(found.names), known)
         own = _self_similarities(self_similarity, X, views, found)
-        return embedded(found, Rows(views), own, views.present, known)
+        return embedded(found, views, own, known)
 
     def _output(self, H: np.ndarray, names: Any) -> Any:
         """Return rows of the embedding as `set_output` asks, with the sample names if any."""

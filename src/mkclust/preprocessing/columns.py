@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..chunked.rows import Rows
-from ..chunked.sources import ColumnsSource
 from ..data.alignment import rows_of, some_of
 from ..data.frames import column_names, is_frame
 from ..exceptions import ColumnsWarning, InputError, warn
+from ..large.views import LargeViews
 
 Names = np.ndarray | None
 
@@ -75,7 +74,7 @@ def views_in_order(views: Any, names: Sequence[str], fitted: Sequence[Names]) ->
 
     Parameters
     ----------
-    views : MultiView or Rows
+    views : MultiView or LargeViews
     names : sequence of str
         Names of the fitted views.
     fitted : sequence of (f_p,) arrays or None
@@ -93,13 +92,8 @@ def views_in_order(views: Any, names: Sequence[str], fitted: Sequence[Names]) ->
     ]
     if views.names == tuple(names) and all(order is None for order in orders):
         return views
-    if isinstance(views, Rows):
-        parts = [views.sources[p] for p in at]
-        chosen = [
-            part if order is None else ColumnsSource(part, order)
-            for part, order in zip(parts, orders, strict=True)
-        ]
-        return Rows(dict(zip(names, chosen, strict=True)), labels=views.labels, notes=views.notes)
+    if isinstance(views, LargeViews):
+        return views.with_columns(names, orders)
     views = views.select(names)
     if all(order is None for order in orders):
         return views

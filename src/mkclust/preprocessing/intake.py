@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array, validate_data
 
-from ..chunked.rows import Rows, stored_rows
 from ..data.adapters import as_views, is_several
 from ..data.alignment import rows_of
 from ..data.keys import keyed
@@ -17,12 +16,13 @@ from ..data.missing import UNFILLED, require_no_gaps
 from ..data.values import plain_values
 from ..data.views import MultiView, split_columns
 from ..exceptions import ColumnsWarning, InputError, warn
+from ..large.views import LargeViews, as_large_views
 from .columns import frame_in_order, listed, views_in_order
 from .imputation import Imputation, impute
 
 
 class TakesViews:
-    """Mixin that turns the input of an estimator into a MultiView or Rows, with names.
+    """Mixin that turns the input of an estimator into a MultiView or LargeViews, with names.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class TakesViews:
         """Whether the input is announced as kernel matrices."""
         return False
 
-    def takes_chunks(self, rows: Rows) -> bool:
+    def takes_chunks(self, rows: LargeViews) -> bool:
         """Return whether rows stored outside memory are read in chunks."""
         return self.reads_chunks
 
@@ -62,7 +62,7 @@ class TakesViews:
             if isinstance(views, MultiView):
                 require_no_gaps(views)
             return views
-        if isinstance(views, Rows):
+        if isinstance(views, LargeViews):
             raise InputError(
                 f"missing={self.missing!r} is for tables in memory: rows that are read in chunks "
                 "are not filled, and must have no NaN"
@@ -71,7 +71,7 @@ class TakesViews:
         return filled
 
     def _taken(self, X: Any) -> Any:
-        rows = stored_rows(X)
+        rows = as_large_views(X)
         if rows is not None:
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = rows.shape[1]
@@ -110,7 +110,7 @@ class TakesViews:
             return own
         return getattr(self, "feature_names_in_", None)
 
-    def _note_names(self, views: MultiView | Rows) -> None:
+    def _note_names(self, views: MultiView | LargeViews) -> None:
         """Keep the names of views and samples."""
         self.view_names_in_ = np.array(views.names, dtype=object)
         names = sample_names(views)
@@ -126,10 +126,10 @@ class TakesViews:
             for sentence in found.dropped:
                 warn(sentence, ColumnsWarning)
 
-    def _new_views(self, X: Any) -> MultiView | Rows:
+    def _new_views(self, X: Any) -> MultiView | LargeViews:
         """Return the views of new samples, with the columns of the fit and without NaN cells."""
         views = self._matched_views(X)
-        if isinstance(views, Rows):
+        if isinstance(views, LargeViews):
             if self._imputation is not None:
                 raise InputError(
                     "the model fills NaN cells, which is for tables in memory: give arrays or "
@@ -141,13 +141,13 @@ class TakesViews:
             return views
         return self._imputation.fill(views, self.missing)
 
-    def _matched_views(self, X: Any) -> MultiView | Rows:
+    def _matched_views(self, X: Any) -> MultiView | LargeViews:
         """Return the views of new samples by the names and with the columns of the fit."""
         names = tuple(map(str, self.view_names_in_))
-        rows = stored_rows(X)
+        rows = as_large_views(X)
         X = as_views(X) if rows is None else rows
-        if isinstance(X, (MultiView, Rows)):
-            found: MultiView | Rows = views_in_order(X, names, self.view_feature_names_in_)
+        if isinstance(X, (MultiView, LargeViews)):
+            found: MultiView | LargeViews = views_in_order(X, names, self.view_feature_names_in_)
             return found
         if not is_several(X):
             return self._views_of_table(X, reset=False)
@@ -186,7 +186,7 @@ class TakesViews:
         return found
 
 
-def sample_names(views: MultiView | Rows) -> np.ndarray | None:
+def sample_names(views: MultiView | LargeViews) -> np.ndarray | None:
     """Return the sample names (n,) as objects, dates as text; None where there are none."""
     if views.index is None:
         return None
@@ -207,7 +207,7 @@ def in_fitted_order(model: Any, views: Any) -> Any:
             f"the model was fitted to the views {', '.join(names)}, but views has "
             f"{', '.join(views.names)}"
         )
-    if isinstance(views, Rows):
+    if isinstance(views, LargeViews):
         own = dict(zip(views.names, views.feature_names, strict=True))
         return views_in_order(views, names, [own[name] for name in names])
     views = views if views.names == names else views.select(names)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..base import MultiViewClusterer
-from ..chunked.rows import Rows
 from ..io.atomic import write_text_atomic
+from ..large.views import LargeViews
 
 MOST_ROWS = 1_000_000  # a page of rows that are read in chunks lists no more samples
 
@@ -85,7 +85,7 @@ def pageable(model: MultiViewClusterer, views: Any) -> bool:
     The page of rows that are read in chunks has no charts of single views, and lists up to a
     million samples.
     """
-    if not isinstance(views, Rows):
+    if not isinstance(views, LargeViews):
         return True
     return len(views) <= MOST_ROWS and isinstance(getattr(model, "embedding_", None), np.ndarray)
 

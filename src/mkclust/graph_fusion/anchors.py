@@ -1,17 +1,24 @@
-"""Graph fusion by anchor graphs: what is estimated from a sample of the rows."""
+"""Graph fusion by anchor graphs: anchors from a sample of the rows, and passes over all rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
 from ..agreement.chance import unrelated_in
 from ..agreement.weights import ViewWeights
 from ..data.views import MultiView
-from ..graphs.anchors import AnchorBlock, AnchorLinks, anchor_groups
+from ..graphs.anchors import AnchorBlock, AnchorLinks, anchor_groups, inverse_root
 from ..graphs.metrics import joint_metric, joint_slots
+from ..graphs.neighbors import EXACT_UP_TO
+from ..large.blocks import block_height, compute_rows, map_blocks, sum_blocks
+from ..large.views import LargeViews, refuse_not_finite, row_bytes
 from ..linalg.eigen import leading_eigenpairs
 from ..progress import step
 from .diffusion_map import n_components_for
@@ -22,6 +29,8 @@ ANCHORS = 1000  # per metric; ten per cluster where that is more, and half the s
 SAMPLE = 10_000  # rows from which anchors are made; ten per anchor where that is more
 SAMPLE_BYTES = 256 << 20  # at most, unless that were fewer rows than anchors
 WEIGHED = 5000  # of them, from whose exact graphs the view weights are estimated
+ITERATED = 1_000_000  # rows drawn for the step of subspace iteration, of more
+SINGULAR = 1e-10  # relative; singular values below are rounding
 MORE = 10  # singular vectors beyond those of the embedding, for one step of iteration
 
 
@@ -126,21 +135,13 @@ def _placed(groups: np.ndarray, held: np.ndarray) -> np.ndarray:
 def trial_matrix(links: AnchorLinks, sample: MultiView, size: int) -> np.ndarray:
     """Return scaled right singular vectors (R, size + 10) of the links of the sample."""
     step("eigenvectors of the sample")
-    present = sample.present
-    found = [
-        links(
-            [view[start : start + links.height] for view in sample.views],
-            None if present is None else present[start : start + links.height],
-        )
-        for start in range(0, len(sample), links.height)
-    ]
+    found = list(links.parts(sample.views, sample.present))
     Z = sp.csr_array(sp.vstack([each for each, _ in found]), dtype=np.float64)
-    degree = np.concatenate([each for _, each in found])
-    scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+    scale = inverse_root(np.concatenate([each for _, each in found]))
     C = links.column_scales(np.asarray(Z.sum(axis=0)).ravel())
     B = sp.csr_array(sp.diags_array(scale) @ Z @ sp.diags_array(C))
     values, U = leading_eigenpairs(_Gram(B), min(size + MORE, *B.shape))
-    kept = values > 1e-10 * values[0]
+    kept = values > SINGULAR * values[0]
     return np.asarray(C[:, None] * (B.T @ (U[:, kept] / np.sqrt(values[kept]))))
 
 
@@ -158,3 +159,103 @@ class _Gram:
 
     def toarray(self) -> np.ndarray:
         return np.asarray((self._B @ self._T).toarray())
+
+
+class AnchorRows:
+    r"""The rows of all views, in blocks, and what passes over them compute.
+
+    The stacked links are $B = \Delta^{-1/2}ZC$ (n, R) with $C = \mathrm{diag}(\sqrt{s_b/L})$ and
+    $\Delta$ the degrees, and the fused graph is $S = BB^T$. A first pass draws a sample and
+    checks all rows; anchors, view weights and approximate right singular vectors come from the
+    sample. The second pass makes one step of subspace iteration, the third one the embedding.
+    """
+
+    def __init__(self, views: MultiView | LargeViews, seed: int) -> None:
+        self.views, self.seed = views, seed
+        self.height = block_height(len(views), row_bytes(views))
+        self._arrays = [views.present, *views.views]
+
+    def sample(self, k: int) -> MultiView:
+        """Draw the samples that anchors are made from; stored rows are checked for NaN."""
+        n, sparse = len(self.views), any(sp.issparse(view) for view in self.views.views)
+        size = sample_size(n, k, row_bytes(self.views), sparse)
+        rows = np.random.default_rng([self.seed, 2]).choice(n, size, replace=False)
+        rows.sort()
+        if isinstance(self.views, MultiView):
+            return self.views[rows]
+        take = partial(_checked_rows, self.views.names, rows)
+        parts = list(map_blocks("sample", take, self.views.views, self.height))
+        drawn = [_stack(blocks) for blocks in zip(*parts, strict=True)]
+        return MultiView(drawn, names=self.views.names)
+
+    def iterate(self, links: AnchorLinks, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        r"""Make one step of subspace iteration from a trial matrix X (R, q).
+
+        It uses all rows, or a million drawn at random: what the sums over all rows are estimated
+        from is then still a hundred times the sample that the anchors are made from.
+
+        With $\tilde X = C^{-1}X$ and $G = B^TB$, Rayleigh-Ritz in the span of $\tilde X$ gives
+        eigenvalues and $v = \tilde Xa$; $u = BGv\lambda^{-3/2}$ are the eigenvectors of S.
+        Returned are the eigenvalues (q,), descending, W (R, q) with $u = \Delta^{-1/2}ZW$, and
+        the number of rows used.
+        """
+        n = len(self.views)
+        share = min(1.0, ITERATED / n)
+        function = partial(_product, links, X, share, self.seed)
+        found = sum_blocks("links", function, self._arrays, self.height)
+        used = int(found["rows"])
+        times = n / used
+        C = links.column_scales(times * found["mass"])[:, None]
+        start = np.divide(X, C, out=np.zeros_like(X), where=C > 0)
+        length, Q = scipy.linalg.eigh(start.T @ start)
+        kept = length > SINGULAR * length[-1]
+        T = Q[:, kept] / np.sqrt(length[kept])
+        values, A = scipy.linalg.eigh(T.T @ (times * found["gram"]) @ T)
+        values, A = values[::-1], T @ A[:, ::-1]
+        positive = values > SINGULAR * values[0]
+        values, A = values[positive], A[:, positive]
+        return values, C**2 * (times * found["product"] @ A) * values**-1.5, used
+
+    def embed(self, links: AnchorLinks, W: np.ndarray) -> Any:
+        """Return the embedding (n, D) of all rows: an array, or a dask array where it is large."""
+        dtype = np.float64 if len(self.views) <= EXACT_UP_TO else np.float32
+        function = partial(_embed, links, np.ascontiguousarray(W), dtype)
+        shape = len(self.views), W.shape[1]
+        return compute_rows("embedding", function, self._arrays, self.height, shape, dtype)
+
+
+def _checked_rows(names: Sequence[str], rows: np.ndarray, start: int, *views: Any) -> list[Any]:
+    """Return the drawn rows of a block, after a check of all its rows for NaN."""
+    refuse_not_finite(names, start, views)
+    here = rows[(rows >= start) & (rows < start + views[0].shape[0])] - start
+    return [view[here] for view in views]
+
+
+def _product(
+    links: AnchorLinks,
+    X: np.ndarray,
+    share: float,
+    seed: int,
+    start: int,
+    present: Any,
+    *views: Any,
+) -> dict[str, np.ndarray]:
+    """Return the sums of `AnchorLinks.product` over a share of the rows of a block."""
+    chosen: Sequence[Any] = views
+    if share < 1:
+        height = views[0].shape[0]
+        random = np.random.default_rng([seed, 5, start])
+        rows = np.sort(random.choice(height, int(np.ceil(share * height)), replace=False))
+        chosen = [view[rows] for view in views]
+        present = None if present is None else present[rows]
+    return links.product(chosen, present, X)
+
+
+def _embed(
+    links: AnchorLinks, W: np.ndarray, dtype: Any, start: int, present: Any, *views: Any
+) -> np.ndarray:
+    return links.embed(views, present, W).astype(dtype)
+
+
+def _stack(blocks: Sequence[Any]) -> Any:
+    return sp.csr_array(sp.vstack(blocks)) if sp.issparse(blocks[0]) else np.concatenate(blocks)
