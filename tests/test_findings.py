@@ -29,7 +29,6 @@ from _support.whole_runs import (
     sparse_topics,
     text_of,
     two_blas_threads,
-    write_archive,
     write_cells,
     write_keyed,
     write_parts,
@@ -83,19 +82,6 @@ def test_results_beside_the_input_are_not_read_as_views_or_classes():
     assert code == 0 and "60 samples, 2 views, 3 clusters" in out and "ACC" not in out
     assert "stability.csv in the folder, which are results of mkclust." in out
     np.testing.assert_array_equal(labels_in("d"), first)
-
-
-@pytest.mark.parametrize("write", [write_parts, write_archive])
-def test_a_work_folder_gives_no_labels_of_other_data(write):
-    """The other data are the same in 512 rows, and their files have the same time stamps."""
-    rows = np.linspace(0, 1799, 512).astype(int)
-    views, others = planted(1800).views, planted(1800, random_state=1).views
-    for X, Y in zip(views, others, strict=True):
-        Y[rows] = X[rows]
-    command = ("-k", 3, *CHUNKS, *QUICK, "--work", "w")
-    assert mkclust("cluster", write(views), *command, "-o", "first")[0] == 0
-    code, _, err = mkclust("cluster", write(others), *command, "-o", "second")
-    assert code == 2 and "other data" in err
 
 
 @linux

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 EXTRAS = (  # for users
-    "pandas", "parquet", "plot", "dask", "zarr", "neighbors", "survival", "omics",
+    "pandas", "parquet", "plot", "large", "neighbors", "survival", "omics",
 )  # fmt: skip
 # MPL-2.0 is included: its copyleft applies to its own files only.
 PERMISSIVE = (

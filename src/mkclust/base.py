@@ -32,7 +32,6 @@ from .preprocessing.intake import TakesViews, in_fitted_order
 from .preprocessing.suspects import warn_of_isolation, warn_of_outliers
 from .progress import step
 
-RUN_PARAMETERS = ("work", "dask")  # where a fit is computed; not part of a saved model
 INDEFINITE = ("raise", "shift", "ignore")
 
 
@@ -143,7 +142,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         graph = self.affinity(views, ks[len(ks) // 2])
         fit, found = self._refit(views), {}
         chosen: dict[str, Any] = {"n_init": n_init, "random_state": random_state}
-        chosen |= dict.fromkeys({"columns", *RUN_PARAMETERS} & set(self.get_params(deep=False)))
+        chosen |= dict.fromkeys({"columns"} & set(self.get_params(deep=False)))
         for k in ks:
             step(f"{k} clusters")
             found[k] = np.asarray(fit(clone(self).set_params(n_clusters=k, **chosen)).labels_)
@@ -199,8 +198,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         if "sample_names_in_" in fitted:  # of other types, such as dates, as text
             names = [n if isinstance(n, (str, int)) else str(n) for n in self.sample_names_in_]
             fitted["sample_names_in_"] = np.array(names, dtype=object)
-        saved = {name: v for name, v in parameters.items() if name not in RUN_PARAMETERS}
-        return write_archive(path, kind=self.name, parameters=saved, fitted=fitted)
+        return write_archive(path, kind=self.name, parameters=parameters, fitted=fitted)
 
     def _forget(self) -> None:
         """Remove the attributes of an earlier fit, which may have been of another kind."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import RUN_PARAMETERS, MultiViewClusterer
+from .base import MultiViewClusterer
 from .baselines import COMPARED
 from .dual_noise import MKCDNM
 from .exceptions import FileFormatError, InputError
@@ -134,8 +134,7 @@ def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> An
 def _model(found: Archive) -> MultiViewClusterer:
     if found.kind not in METHODS:
         raise FileFormatError(f"unknown method {found.kind!r}; known are {', '.join(METHODS)}")
-    given = {name: v for name, v in found.parameters.items() if name not in RUN_PARAMETERS}
-    model = METHODS[found.kind](**given)
+    model = METHODS[found.kind](**found.parameters)
     parameters = model.get_params(deep=False)
     for name, value in found.fitted.items():
         if name in parameters or hasattr(type(model), name) or not name.isidentifier():

@@ -87,7 +87,7 @@ def test_every_method_runs_and_only_it_is_named_within_eighty_columns(
 def test_every_method_has_the_parameters_it_was_given_and_no_others(run, planted, tmp_path):
     run("cluster", planted, "-k", 3, "--n-neighbors", 7, *LABELS_ONLY)
     assert result_in(tmp_path / "mkclust-out")["parameters"] == {
-        "n_clusters": 3, "n_neighbors": 7, "neighbors": "auto", "work": None, "dask": None,
+        "n_clusters": 3, "n_neighbors": 7, "neighbors": "auto",
         "precomputed": False, "indefinite": "raise",
         "columns": None, "missing": None, "n_init": 10, "random_state": 0,
     }  # fmt: skip

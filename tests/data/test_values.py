@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from mkclust import GraphFusion, MultiView, datasets
-from mkclust.chunked.rows import Rows
 from mkclust.exceptions import InputError
+from mkclust.large import LargeViews
 
 pytestmark = pytest.mark.versions
 VIEWS = datasets.make_views(60, 3, 2, noise=0.5, random_state=0)
@@ -40,7 +40,7 @@ def test_masked_cells_are_refused_as_missing_cells(dtype):
         GraphFusion(3).fit(holes)
     with pytest.raises(InputError, match="NaN"):
         GraphFusion(3, columns=["a"] * 5 + ["b"] * 5).fit(holes)
-    assert np.isnan(Rows([holes, B]).in_memory().views[0]).sum() == 1
+    assert np.isnan(LargeViews([holes, B]).in_memory().views[0]).sum() == 1
 
 
 def test_a_mask_without_effect_changes_nothing():
@@ -126,7 +126,7 @@ def test_sparse_matrices_with_indices_out_of_range_are_refused(form, value):
     else:
         damaged = [broken(form, "indices", 3, value), broken(form, "indptr", 1, value)]
     for matrix in damaged:
-        for call in (lambda m: MultiView([m, B]), GraphFusion(3).fit, lambda m: Rows([m, B])):
+        for call in (lambda m: MultiView([m, B]), GraphFusion(3).fit, lambda m: LargeViews([m, B])):
             with pytest.raises(InputError, match="indices outside its shape"):
                 call(matrix)
 

@@ -9,12 +9,11 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from mkclust import GraphFusion, MultiView, datasets, load
-from mkclust.chunked.anchor_run import AnchorRun
-from mkclust.chunked.rows import Rows
 from mkclust.data.memory import physical_memory
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.graph_fusion import search
-from mkclust.graph_fusion.anchor_fusion import (
+from mkclust.graph_fusion.anchors import (
+    AnchorRows,
     anchor_links,
     n_anchors,
     sample_size,
@@ -53,7 +52,6 @@ class TestRule:
         assert search.neighbor_search(views) == "exact"
         monkeypatch.setattr(search, "EXACT_UP_TO", 1000)
         assert search.neighbor_search(views) == "anchors"
-        assert search.neighbor_search(Rows(views)) == "anchors"
         assert search.neighbor_search(views, "exact") == "exact"
 
     def test_by_memory(self, views, monkeypatch):
@@ -94,12 +92,13 @@ class TestResult:
 
     def test_all_samples_give_eigenvectors_of_the_affinity(self, views):
         """With every row in the sample, one step of iteration changes nothing."""
-        run = AnchorRun(Rows(views), 0, None, None, {})
-        sample = run.sample(10**6, checked=True)
+        rows = AnchorRows(views, 0)
+        sample = rows.sample(K)
         assert len(sample) == len(views)
         fusion = sampled_fusion(sample, K, 10, 0)
         links = anchor_links(sample, fusion, 100, 5, 0)
-        values, W = run.iterate(links, trial_matrix(links, sample, 7))
+        values, W, used = rows.iterate(links, trial_matrix(links, sample, 7))
+        assert used == len(views)
         Z, degree = links(list(sample.views))
         C = links.column_scales(np.asarray(Z.sum(axis=0)).ravel())
         B = Z.toarray().astype(float) * C / np.sqrt(degree)[:, None]
@@ -110,9 +109,9 @@ class TestResult:
         assert values[0] == pytest.approx(1, abs=1e-6)
 
     def test_a_sample_is_enough(self, views, model, monkeypatch):
-        monkeypatch.setattr("mkclust.graph_fusion.anchor_fusion.SAMPLE", 600)
-        monkeypatch.setattr("mkclust.graph_fusion.anchor_fusion.ANCHORS", 60)
-        monkeypatch.setattr("mkclust.graph_fusion.anchor_fusion.WEIGHED", 400)
+        monkeypatch.setattr("mkclust.graph_fusion.anchors.SAMPLE", 600)
+        monkeypatch.setattr("mkclust.graph_fusion.anchors.ANCHORS", 60)
+        monkeypatch.setattr("mkclust.graph_fusion.anchors.WEIGHED", 400)
         few = GraphFusion(K, neighbors="anchors", random_state=0).fit(views)
         assert "made from 600 samples; view weights from 400 samples" in few.notes_[0]
         assert few.n_anchors_ <= 60
@@ -159,19 +158,9 @@ class TestDescription:
         assert (exact.neighbor_search_, exact.n_anchors_) == ("exact", None)
         assert "exact neighbors" in exact.describe()[0]
 
-    def test_what_had_no_effect_is_said(self, views, tmp_path):
-        model = GraphFusion(K, work=tmp_path / "work", dask="localhost:1", random_state=0)
-        notes = model.fit(views[:100]).notes_
-        assert notes[0].startswith("work and dask were not used: the neighbors of 100 samples")
-        assert not (tmp_path / "work").exists()
-
     def test_verify_needs_exact_graphs(self, model, views):
         with pytest.raises(InputError, match="verify needs exact graphs"):
             model.verify(views)
-
-    def test_a_resumable_run_needs_a_seed(self, views, tmp_path):
-        with pytest.raises(InputError, match="random_state"):
-            GraphFusion(K, neighbors="anchors", work=tmp_path).fit(views)
 
 
 class TestNewSamples:

@@ -7,11 +7,10 @@ import scipy.sparse as sp
 from mkclust import MultiView
 from mkclust.agreement.chance import chance_of_overlap, unrelated_positions
 from mkclust.agreement.weights import view_weights
-from mkclust.chunked.rows import Rows
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
-from mkclust.graph_fusion import anchor_fusion, search
-from mkclust.graph_fusion.anchor_fusion import (
+from mkclust.graph_fusion import anchors, search
+from mkclust.graph_fusion.anchors import (
     anchor_links,
     n_anchors,
     sample_size,
@@ -63,7 +62,7 @@ class TestSearch:
     def test_memory_of_graphs_and_views(self):
         views = MultiView([np.eye(40), np.ones((40, 2)) + np.eye(40)[:, :2]])
         assert graph_memory(views) == 16 * 200 * 40 * 3 + 6 * 8 * (40 * 40 + 40 * 2)
-        assert graph_memory(Rows(views)) == 16 * 200 * 40 * 3 + 6 * 8 * 42 * 40
+        assert graph_memory(MultiView(views)) == 16 * 200 * 40 * 3 + 6 * 8 * 42 * 40
         sparse = sp.csr_array(np.eye(40))
         stored = sparse.data.nbytes + sparse.indices.nbytes + sparse.indptr.nbytes
         assert graph_memory(MultiView([sparse])) == 16 * 200 * 40 * 2 + 6 * stored
@@ -167,12 +166,12 @@ class TestAnchors:
             seen.append((k, [head.shape for head in heads]))
             return []
 
-        monkeypatch.setattr(anchor_fusion, "unrelated_in", recorded)
+        monkeypatch.setattr(anchors, "unrelated_in", recorded)
         sampled_fusion(make_views(40, 2, 2, random_state=0), 2, 5, 0)
         assert seen == [(2, [(40, 4)] * 2)]
 
     def test_weights_are_estimated_from_some_rows_in_order(self, monkeypatch):
-        monkeypatch.setattr(anchor_fusion, "WEIGHED", 30)
+        monkeypatch.setattr(anchors, "WEIGHED", 30)
         sample = make_views(60, 2, 2, noise=0.5, random_state=0)
         chosen = [sampled_fusion(sample, 2, 5, seed).graphs.views for seed in (0, 0, 1)]
         assert [len(views) for views in chosen] == [30] * 3
@@ -326,7 +325,7 @@ class TestAnchors:
 
     def test_the_operator_of_inner_products(self):
         B = sp.csr_array(np.random.default_rng(0).random((6, 4)))
-        gram, dense = anchor_fusion._Gram(B), (B @ B.T).toarray()
+        gram, dense = anchors._Gram(B), (B @ B.T).toarray()
         assert gram.shape == (6, 6) and gram.dtype == np.float64
         np.testing.assert_allclose(gram.toarray(), dense)
         np.testing.assert_allclose(gram @ np.eye(6), dense)

@@ -172,14 +172,6 @@ def test_values_that_cannot_be_saved_are_named(views, tmp_path):
         MKCDNM(3).save(path)
 
 
-def test_work_folder_and_dask_address_are_not_saved(views, tmp_path):
-    model = fit(views, approximation="nystroem", n_components=30, work=tmp_path / "work")
-    path = model.save(tmp_path / "model.npz")
-    assert mkclust.load(path).work is None
-    rewritten(path, lambda document: document["parameters"].update(dask="tcp://elsewhere:1"))
-    assert mkclust.load(path).dask is None
-
-
 @pytest.mark.parametrize("schema", [1, 2, 4])
 def test_another_schema_is_refused_with_both_versions(schema, saved):
     rewritten(saved, lambda document: document.update(schema=schema, version="9.9"))

@@ -6,7 +6,6 @@ from sklearn.metrics.pairwise import laplacian_kernel
 
 from _support.fits import fit
 from mkclust import MultiView, metrics
-from mkclust.chunked.rows import Rows
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 from mkclust.kernels.functions import GaussianKernel
@@ -88,7 +87,7 @@ def test_a_shifted_kernel_has_no_place_for_new_samples():
 
 def test_functions_of_two_arguments_place_new_samples(views):
     model = fit(views[:80], kernel=laplacian_kernel, kernel_params={"gamma": 0.05})
-    rows = np.concatenate(list(embedded(model._extension, Rows(views[:80]), [None] * 3)))
+    rows = np.concatenate(list(embedded(model._extension, views[:80], [None] * 3)))
     np.testing.assert_allclose(rows, model.embedding_, atol=1e-8)
     labels = np.concatenate([model.labels_, model.predict(views[80:])])
     assert metrics.accuracy(views.labels, labels) > 0.95

@@ -12,7 +12,6 @@ from _support.banks import centered_and_normalized
 from _support.fits import fit
 from mkclust import METHODS, MKCDNM, MultiView, metrics, read
 from mkclust.agreement.cache import shared_views
-from mkclust.chunked.rows import Rows
 from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.kernels.functions import FUNCTION_KERNELS, KERNELS
@@ -38,8 +37,8 @@ def digits():
 
 def by_the_map_alone(model, views):
     """Rows of the embedding without recognising the fitted samples among the new ones."""
-    rows = Rows(views)
-    return np.concatenate(list(embedded(model._extension, rows, [None] * len(rows.names))))
+    views = views if isinstance(views, MultiView) else MultiView(views)
+    return np.concatenate(list(embedded(model._extension, views, [None] * len(views.names))))
 
 
 def in_halves(views, seed):
@@ -249,7 +248,7 @@ def test_features_place_fitted_and_new_samples(approximation, kernel, views, tmp
     paths = {name: tmp_path / f"{name}.npy" for name in views.names}
     for name, path in paths.items():
         np.save(path, views[name])
-    np.testing.assert_array_equal(model.predict(Rows(paths)), model.predict(views))
+    np.testing.assert_array_equal(model.predict(paths), model.predict(views))
     np.testing.assert_array_equal(fit(views[:80]).predict(paths), fit(views[:80]).predict(views))
 
 

@@ -103,6 +103,9 @@ class PartsSource(Source):
         path = self.parts[position].path
         return f"row {row}, which is row {row - self._starts[position]} of {path}"
 
+    def __getitem__(self, rows: slice) -> np.ndarray:
+        return self.read(rows.start, min(rows.stop, self.n_rows))
+
     def stamp(self) -> str:
         """Return names, sizes and times of all files; data may change without them."""
         return "; ".join(part.stamp() for part in self.parts)

@@ -13,6 +13,7 @@ from ..base import MultiViewClusterer
 from ..data import datasets
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..large.blocks import open_client
 from ..large.views import LargeViews
 from ..methods import DEFAULT, METHODS, estimator_for
 from .after import Clinical, check_clinical
@@ -95,6 +96,13 @@ Event = Annotated[
 Correction = Annotated[
     str, typer.Option(metavar="holm|bh", help="Correction of p values over the annotations.")
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Scheduler of a dask cluster that computes with views stored in parts.",
+    ),
+]
 Save = Annotated[
     Path | None,
     typer.Option(
@@ -119,6 +127,7 @@ def cluster(
     stability: Checks = None,
     report: Report = True,
     save: Save = None,
+    dask: Dask = None,
     markers: WithMarkers = True,
     annotations: ClinicalFile = None,
     time: Time = None,
@@ -133,8 +142,8 @@ def cluster(
     Writes labels.csv, embedding.npz (or graph.npz), stability.csv, markers.csv,
     alternatives.csv, annotations.csv, result.json and report.html to the output
     folder, in place of those of an earlier run; mkclust.json lists them. Where
-    views are stored in parts (folders of .npy or .parquet, zarr), mkc-dnm reads
-    them in chunks and writes labels, embedding and confidence as parts.
+    views are stored in parts (folders of .npy or .parquet, zarr), rows are read in
+    chunks, and labels, embedding and confidence are written as parts.
     """
     watch = Stopwatch()
     asked = asked_k(clusters)
@@ -163,7 +172,8 @@ def cluster(
         model, tried, folder, source, _command(), report, stability, save, quiet, markers,
         clinical, tuple(warned), json,
     )  # fmt: skip
-    run(job, data, watch)
+    with open_client(dask):
+        run(job, data, watch)
 
 
 def demo(

@@ -29,7 +29,7 @@ def own_parameters(method: type[MultiViewClusterer]) -> dict[str, inspect.Parame
 
     >>> from mkclust import MKKM, GraphFusion
     >>> list(own_parameters(GraphFusion)), list(own_parameters(MKKM))
-    (['n_neighbors', 'neighbors', 'work', 'dask', 'indefinite'],
+    (['n_neighbors', 'neighbors', 'indefinite'],
      ['kernel', 'kernel_params', 'center', 'normalize', 'indefinite', 'missing_rows'])
     """
     shared = inspect.signature(MultiViewClusterer.__init__).parameters
@@ -59,8 +59,8 @@ def chosen_options(method: str, options: dict[str, Any]) -> dict[str, Any]:
     >>> chosen_options("graph-fusion", {"solver": "exact"})
     Traceback (most recent call last):
     mkclust.exceptions.InputError: --solver is no option of graph-fusion; use --method mkc-dnm;
-    options of graph-fusion: --n-neighbors, --neighbors, --work, --dask, --indefinite, --missing,
-    --n-init, --seed
+    options of graph-fusion: --n-neighbors, --neighbors, --indefinite, --missing, --n-init,
+    --seed
     """
     given = {name: value for name, value in options.items() if value not in (None, [])}
     constructor = inspect.signature(METHODS[method].__init__).parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -71,10 +70,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
         the memory; None never approximates.
     n_components : int, optional
         Features per view: landmarks, or cosines and sines; 300, or 4k where that is more.
-    work : path, optional
-        Folder in which a long run keeps its finished passes, so that it can be resumed.
-    dask : str or dask.distributed.Client, optional
-        Address of a scheduler, or its client; its workers make the passes.
     kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
 
@@ -139,8 +134,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
         precision: str = "double",
         approximation: str | None = "auto",
         n_components: int | None = None,
-        work: str | Path | None = None,
-        dask: str | Any | None = None,
         kernel: Any = "gaussian",
         kernel_params: Mapping[str, Any] | None = None,
         center: bool = True,
@@ -163,8 +156,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.precision = precision
         self.approximation = approximation
         self.n_components = n_components
-        self.work = work
-        self.dask = dask
 
     def _fit(self, views: MultiView | LargeViews, k: int) -> None:
         method = self._checked_approximation(views)
@@ -183,15 +174,14 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
         self._spectra = view_spectra(spaces, k)
         self._label(found.H, k)
-        self._note_unused(kernels.n_samples)
 
     def _fit_chunks(self, views: MultiView | LargeViews, method: str, k: int) -> None:
         """Cluster from explicit features of rows that are read in chunks."""
         if isinstance(views, MultiView):
             require_complete(views, f"MKC-DNM with kernels approximated by {method!r}")
         rows = Rows(dict(zip(views.names, views.views, strict=True)))
-        with engine_for(self.dask) as engine:
-            run = LargeRun(rows, self._features_wanted(rows, method, k), engine, self.work)
+        with engine_for(None) as engine:
+            run = LargeRun(rows, self._features_wanted(rows, method, k), engine, None)
             _, found = self._consensus_of(run.subspaces(), k, len(rows))
             embedding: ChunkedEmbedding = found.H
             clusters: Any = embedding.cluster(k, self.n_init)
@@ -261,23 +251,12 @@ class MKCDNM(OutOfSample, KernelClusterer):
             *self.notes_,
         )
 
-    def _note_unused(self, n: int) -> None:
-        """Tell where parameters of the chunked computation had no effect."""
-        unused = [name for name in ("work", "dask") if getattr(self, name) is not None]
-        if unused:
-            many = "were" if len(unused) > 1 else "was"
-            self.notes_ = (
-                f"{' and '.join(unused)} {many} not used: the kernels of {n} samples fit in "
-                'memory (approximation="nystroem" reads rows in chunks)',
-                *self.notes_,
-            )
-
     def _features_wanted(self, rows: Rows, method: str, k: int) -> Approximation:
         recipe = super()._recipe(rows)  # type: ignore[arg-type]
         return Approximation.checked(
             recipe.for_views(rows.names), method, self.n_components, k, params=recipe.params,
             center=self.center, normalize=self.normalize,
-            seed=run_seed(self.random_state, self.work),
+            seed=run_seed(self.random_state, None),
         )  # fmt: skip
 
     def _checked_approximation(self, views: MultiView | LargeViews) -> str | None:

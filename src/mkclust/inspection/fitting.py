@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ..base import RUN_PARAMETERS, MultiViewClusterer
+from ..base import MultiViewClusterer
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning, warn
 from ..graphs.neighbors import EXACT_UP_TO
@@ -39,14 +39,8 @@ def fitted(estimator: MultiViewClusterer, views: Any) -> MultiViewClusterer:
 
 
 def unfitted(estimator: MultiViewClusterer, **parameters: Any) -> MultiViewClusterer:
-    """Return an unfitted copy, with some parameters replaced.
-
-    A copy with other parameters does not use the work folder or the cluster of the first one.
-    """
+    """Return an unfitted copy, with some parameters replaced."""
     model: MultiViewClusterer = clone(estimator)
-    if parameters:
-        own = set(RUN_PARAMETERS) & set(model.get_params(deep=False))
-        parameters = dict.fromkeys(own) | parameters
     model.set_params(**parameters)
     return model
 

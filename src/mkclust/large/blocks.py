@@ -6,6 +6,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._version import __version__
+from ..exceptions import InputError
 from ..linalg.threads import blas_threads, in_parallel, one_blas_thread
 from ..progress import step
 from .arrays import FileRows, dask_module
@@ -21,6 +24,7 @@ BLOCK = 32 << 20  # bytes of rows per block: smaller ones have more overhead
 MOST_BLOCKS = 4000  # a scheduler takes about a millisecond for each
 LEAST_BLOCKS = 4  # so that small data are shared among threads too
 KEPT = 512 << 20  # bytes: larger results of stored rows do not stay in memory
+PATIENCE = "30s"  # to reach a scheduler, and for its first worker
 AHEAD = 4  # blocks per thread that dask is given at a time
 
 Sums = dict[str, np.ndarray]
@@ -131,6 +135,32 @@ def active_client() -> Any:
         return dask_module("distributed").default_client()
     except ValueError:
         return None
+
+
+@contextmanager
+def open_client(address: str | None) -> Iterator[None]:
+    """Run everything inside the block on the dask cluster whose scheduler is at `address`."""
+    if address is None:
+        yield
+        return
+    distributed = dask_module("distributed")
+    try:
+        client = distributed.Client(address, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError(f"no dask cluster answers at {address}: {error}") from None
+    with client:
+        for worker, version in client.run(_version, on_error="return").items():
+            if version != __version__:
+                raise InputError(
+                    f"dask worker {worker} needs mkclust {__version__} with its extra 'large', and "
+                    f"has {version}"
+                )
+        yield
+
+
+def _version() -> str:
+    return __version__
 
 
 def _in_memory(
