@@ -108,7 +108,7 @@ def test_parts_of_one_name_are_not_taken_for_one_view(parts, tmp_path):
 def test_inspect_says_what_lies_in_parts(run, parts):
     code, out, _ = run("inspect", parts)
     assert code == 0
-    assert "60 x 10" in out and "Rows(60 samples: colour 10, shape 10)" in out
+    assert "60 x 10" in out and "LargeViews(60 samples: colour 10, shape 10)" in out
 
 
 def test_views_in_parts_that_do_not_fit_in_memory_need_a_method_that_reads_chunks(

@@ -192,11 +192,14 @@ def _part_files(path: Path) -> list[Path]:
         if path.suffix not in KINDS:
             raise FileFormatError(f"{path} is neither .npy nor .parquet")
         return [path]
-    files = [file for file in path.glob("[!._]*") if file.suffix in KINDS and file.is_file()]
+    files = [file for file in path.glob("[!._]*") if file.suffix in KINDS]
     kinds = {file.suffix for file in files}
     if len(kinds) != 1:
         found = "both .npy and .parquet parts" if kinds else "no .npy or .parquet parts"
         raise FileFormatError(f"{path} holds {found}")
+    for file in files:
+        if not file.is_file():  # reading a named pipe would wait for ever
+            raise FileFormatError(f"{file} is no regular file")
     order = dask_module("dask.utils").natural_sort_key  # as dask orders Parquet files
     files.sort(key=lambda file: order(file.name))
     _check_numbers(path, files)
