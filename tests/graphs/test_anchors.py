@@ -17,7 +17,6 @@ from mkclust.graphs.anchors import (
     anchor_groups,
     link_weights,
     projected,
-    smallest,
 )
 from mkclust.graphs.metrics import Metric, view_metrics
 
@@ -37,28 +36,6 @@ def links_of(views, count=3, anchors=12, shares=(0.6, 0.4)) -> AnchorLinks:
         for p, (metric, share) in enumerate(zip(metrics, shares, strict=True))
     )
     return AnchorLinks(tuple(views), np.ones((n, len(views)), dtype=bool), names, blocks, count)
-
-
-@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (50, 16), (20, 1000), (3, 1601)])
-def test_the_smallest_entries_in_order(rng, shape):
-    values = rng.standard_normal(shape)
-    count = min(5, shape[1])
-    places, found = smallest(values.copy(), count)
-    np.testing.assert_allclose(found, np.sort(values, axis=1)[:, :count])
-    np.testing.assert_array_equal(np.take_along_axis(values, places, axis=1), found)
-
-
-def test_the_first_of_equal_entries_are_taken():
-    places, found = smallest(np.zeros((4, 48)), 5)
-    np.testing.assert_array_equal(places, np.tile(np.arange(5), (4, 1)))
-    assert not found.any()
-
-
-def test_entries_beyond_a_bound_are_not_taken(rng):
-    values = rng.random((6, 64))
-    places, found = smallest(values, 5, np.array([1.0, 0.0, -np.inf, 1.0, 1.0, 1.0]))
-    assert np.isinf(found[1:3]).all() and not places[1:3].any()
-    np.testing.assert_array_equal(found[3:], np.sort(values[3:], axis=1)[:, :5])
 
 
 def test_a_joint_block_adds_the_distances_of_dense_and_sparse_views(rng):

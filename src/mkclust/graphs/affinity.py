@@ -1,4 +1,12 @@
-"""Affinity graphs of a view: kNN and self-tuning affinities under several metrics, averaged."""
+r"""Affinity graphs of a view: kNN and self-tuning affinities under several metrics, averaged.
+
+Self-tuning affinities are $\exp(-D_{ij}^2 / \sigma_i\sigma_j)$ with $\sigma_i$ the distance of
+sample i to its neighbor number 0.7 `count`, so that crowded regions do not become hubs.
+
+References
+----------
+L. Zelnik-Manor, P. Perona. Self-Tuning Spectral Clustering. NIPS 2004.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..progress import step
-from .bounded import bounded_edges
 from .metrics import Metric, SummedMetric
 from .neighbors import Neighborhood, neighborhood
-from .self_tuning import largest_affinities, local_scales, scale_number
 
 MOST, FEWEST = 10, 5  # neighbors by default; fewer than MOST where clusters are small
+SCALE_AT = 0.7  # times n_neighbors: the neighbor whose distance is a sample's local scale
 CANDIDATES = 6  # times n_neighbors: samples among which self-tuning affinities choose
 
 
@@ -35,13 +42,28 @@ def knn_affinity(near: Neighborhood, count: int) -> sp.csr_array:
 def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
     r"""Return the same with $A_{ij} = \exp(-D_{ij}^2 / \sigma_i\sigma_j)$, 2 `count` per row.
 
-    $\sigma_i$ is the local scale of sample i.
+    Duplicates have distance 0 to their neighbors: they get the smallest scale of all samples.
     """
     D2 = near.squared
     last = np.maximum(np.isfinite(D2).sum(axis=1) - 1, 0)
     at = np.minimum(scale_number(count, D2.shape[1]) - 1, last)
-    sigma = local_scales(np.take_along_axis(D2, at[:, None], axis=1).ravel())
-    return symmetric_affinity(*largest_affinities(near.places, D2, sigma, sigma, 2 * count))
+    own = np.take_along_axis(D2, at[:, None], axis=1).ravel()
+    sigma = np.sqrt(np.where(np.isfinite(own), own, 0.0))
+    floor = sigma[sigma > 0].min(initial=np.inf)
+    sigma = np.maximum(sigma, floor if np.isfinite(floor) else 1.0)
+    A = np.exp(-D2 / sigma[:, None] / sigma[near.places])
+    largest = np.argsort(-A, axis=1, kind="stable")[:, : 2 * count]
+    places = np.take_along_axis(near.places, largest, axis=1)
+    return symmetric_affinity(places, np.take_along_axis(A, largest, axis=1))
+
+
+def scale_number(count: int, most: int) -> int:
+    """Return which neighbor's distance is the local scale, counted from 1.
+
+    >>> scale_number(10, 60), scale_number(5, 3)
+    (7, 3)
+    """
+    return min(max(2, round(SCALE_AT * count)), most)
 
 
 def affinity_graph(
@@ -61,18 +83,10 @@ def affinity_graph(
     total = None
     for metric, share in metrics:
         step(f"neighbors in {name}: {metric.name}")
-        both = _both_affinities(metric, count) * (share / 2)
+        near = neighborhood(metric, CANDIDATES * count, first=count)
+        both = (knn_affinity(near, count) + self_tuning_affinity(near, count)) * (share / 2)
         total = both if total is None else total + both
     return sp.csr_array(total)
-
-
-def _both_affinities(metric: Metric | SummedMetric, count: int) -> sp.csr_array:
-    """Return the sum of both affinities, in the quickest way that gives the same edges."""
-    edges = bounded_edges(metric, count, CANDIDATES * count)
-    if edges is not None:
-        return symmetric_affinity(*edges[0]) + symmetric_affinity(*edges[1])
-    near = neighborhood(metric, CANDIDATES * count)
-    return knn_affinity(near, count) + self_tuning_affinity(near, count)
 
 
 def symmetric_affinity(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:

@@ -108,9 +108,9 @@ class Metric:
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
         return Metric(self.name, some, self.gram, self.angular, self.map_new)
 
-    def in_order(self, order: np.ndarray, dtype: Any) -> Metric:
-        """Return the samples in another order and precision; not for inner products."""
-        return Metric(self.name, self.points[order].astype(dtype), angular=self.angular)
+    def in_order(self, order: np.ndarray) -> Metric:
+        """Return the samples in another order; not for inner products."""
+        return Metric(self.name, self.points[order], angular=self.angular)
 
 
 Metrics = tuple[tuple[Metric, float], ...]
@@ -243,7 +243,7 @@ class SummedMetric:
 
     name: str
     parts: tuple[Metric, ...]
-    angular = False
+    angular, rows = False, None
 
     @property
     def n_samples(self) -> int:
@@ -254,9 +254,9 @@ class SummedMetric:
         """Whether any part has inner products in place of points."""
         return any(part.gram for part in self.parts)
 
-    def in_order(self, order: np.ndarray, dtype: Any) -> SummedMetric:
-        """Return the samples in another order and precision; not for inner products."""
-        return SummedMetric(self.name, tuple(part.in_order(order, dtype) for part in self.parts))
+    def in_order(self, order: np.ndarray) -> SummedMetric:
+        """Return the samples in another order; not for inner products."""
+        return SummedMetric(self.name, tuple(part.in_order(order) for part in self.parts))
 
     def norms(self) -> np.ndarray:
         """Return the squared norm of every sample: (n,)."""
@@ -265,7 +265,7 @@ class SummedMetric:
     def inner(self) -> np.ndarray:
         """Return all inner products (n, n), which the caller must not change."""
         every = slice(0, self.n_samples)
-        return self.parts[0].inner() if len(self.parts) == 1 else self.products(every, every)
+        return self.products(every, every)
 
     def products(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Return inner products of some samples with others, in C order."""
@@ -275,14 +275,16 @@ class SummedMetric:
         return total
 
 
-def joint_metric(parts: Sequence[Metric], weights: Sequence[float] | np.ndarray) -> SummedMetric:
+def joint_metric(
+    parts: Sequence[Metric], weights: Sequence[float] | np.ndarray
+) -> Metric | SummedMetric:
     r"""Combine metrics: $D^2 = \sum_p w_p D_p^2 / \overline{D_p^2}$, means over all pairs.
 
     Dense points are concatenated, sparse ones too, inner products are added: one part each.
     O(n sum(f)) or O(n^2 m).
 
     >>> one, two = (Metric("x", np.array([[0.0], [size]])) for size in (1, 10))
-    >>> joint_metric([one, two], [1.0, 3.0]).parts[0].points.round(3).tolist()
+    >>> joint_metric([one, two], [1.0, 3.0]).points.round(3).tolist()
     [[0.0, 0.0], [1.414, 2.449]]
     """
     used = [
@@ -307,7 +309,7 @@ def joint_metric(parts: Sequence[Metric], weights: Sequence[float] | np.ndarray)
         found.append(Metric(name, _concatenated(dense)))
     if sparse:
         found.append(Metric(name, sp.csr_array(sp.hstack(sparse))))
-    return SummedMetric(name, tuple(found))
+    return found[0] if len(found) == 1 else SummedMetric(name, tuple(found))
 
 
 def _weighted_sum(matrices: Sequence[tuple[np.ndarray, float]]) -> np.ndarray:

@@ -16,8 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.kinds import KERNEL
+from ..graphs.affinity import scale_number
 from ..graphs.metrics import Metric, view_metrics
-from ..graphs.self_tuning import SCALE_AT
+from ..graphs.neighbors import smallest
 from ..io.archive import check_shape, storable
 from ..linalg.scaling import squared_norms
 from .fitted_rows import FittedRows
@@ -196,13 +197,9 @@ def neighbor_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array:
     """
     b, n = D2.shape
     size = min(2 * count, n)
-    nearest = np.argpartition(D2, size - 1, axis=1)[:, :size]
-    found = np.take_along_axis(D2, nearest, axis=1)
-    order = np.argsort(found, axis=1, kind="stable")
-    nearest = np.take_along_axis(nearest, order, axis=1)
-    found = np.take_along_axis(found, order, axis=1)
+    nearest, found = smallest(D2, size)
     real = found < 2 - 1e-9 if angular else np.ones_like(found, dtype=bool)
-    scale = found[:, min(max(2, round(SCALE_AT * count)), size) - 1]
+    scale = found[:, scale_number(count, size) - 1]
     scale = np.where(scale > 0, scale, 1.0)[:, None]
     # A sample far from all others keeps its neighbors: the nearest has weight one.
     weighed = np.exp(-(found - found[:, :1]) / scale) * real
