@@ -160,3 +160,60 @@ def _generator(random_state: Any) -> np.random.RandomState:
     except ValueError as error:
         raise InputError(f"random_state: {error}") from None
     return generator
+
+
+def make_cohort(
+    n_patients: int = 200,
+    n_subtypes: int = 3,
+    *,
+    missing: float = 0.2,
+    random_state: Any = None,
+) -> MultiView:
+    """Generate a cohort: patients and genes by name, planted subtypes, a table that some lack.
+
+    The tables are expression (60 genes), methylation (40 sites) and protein (20); a share
+    `missing` of the patients has no protein table. A quarter of the columns of every table
+    separates the subtypes, the others are noise.
+
+    Parameters
+    ----------
+    n_patients, n_subtypes : int
+    missing : float
+        Share of patients without protein, from 0 to below 1.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    MultiView
+        With patients as ``index`` and subtypes ``A``, ``B``, ... as ``labels``.
+
+    Examples
+    --------
+    >>> from mkclust.data.datasets import make_cohort
+    >>> cohort = make_cohort(random_state=0)
+    >>> cohort
+    MultiView(200 samples, 40 of them incomplete: expression 60, methylation 40, protein 20)
+    >>> cohort.index[0], str(cohort.feature_names[0][0]), cohort.labels[0]
+    ('P001', 'GENE01', 'A')
+    """
+    import pandas as pd
+
+    if not 0 <= missing < 1:
+        raise InputError(f"missing must be from 0 to below 1, got {missing!r}")
+    n, k = _count(n_patients, "n_patients", 1), _count(n_subtypes, "n_subtypes", 1)
+    rng = _generator(random_state)
+    subtypes = rng.permutation(np.arange(n) % k)
+    digits = len(str(n))
+    patients = [f"P{i + 1:0{digits}}" for i in range(n)]
+    tables = {}
+    for name, column, width in (
+        ("expression", "GENE", 60), ("methylation", "cg", 40), ("protein", "PROT", 20),
+    ):  # fmt: skip
+        X = rng.standard_normal((n, width))
+        X[:, : width // 4] += 1.2 * rng.standard_normal((k, width // 4))[subtypes]
+        names = [f"{column}{j + 1:02}" for j in range(width)]
+        tables[name] = pd.DataFrame(X, index=pd.Index(patients, name="patient"), columns=names)
+    lacking = rng.permutation(n)[: round(missing * n)]
+    tables["protein"] = tables["protein"].drop(index=[patients[i] for i in lacking])
+    labels = np.array([chr(ord("A") + s) for s in subtypes], dtype=object)
+    return MultiView(tables, labels=labels)
