@@ -30,7 +30,7 @@ from mkclust.linalg.kmeans import kmeans_labels
 from .sets import SETS, load, short
 
 COMPARED = {"graph-fusion": {}, "mkc-dnm": {"indefinite": "shift"}}  # parameters
-FAMILIES = ("gaussian", "linear", "cosine", "knn", "self-tuning")
+FAMILIES = ("gaussian", "linear", "cosine")
 WAYS = {
     "average": ("akkm", {}),
     "MKKM-MR": ("mkkm-mr", {}),

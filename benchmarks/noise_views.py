@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from mkclust import METHODS, MultiView, metrics
 from mkclust.agreement.chance import chance_of_overlap, unrelated_positions
 from mkclust.base import MultiViewClusterer
-from mkclust.kernels.functions import GaussianKernel
+from mkclust.kernels.functions import fitted_kernel
 from mkclust.linalg.kmeans import kmeans_labels
 
 from .sets import SETS, load, short
@@ -43,7 +43,7 @@ def noise_view(views: MultiView, kind: str, seed: int) -> np.ndarray | sp.csr_ar
     table = rng.standard_normal((n, 50))
     if kind == "counts":
         table = sp.csr_array(rng.poisson(0.03, (n, 400)).astype(float))
-    return GaussianKernel().matrix(table) if views.kernels else table
+    return fitted_kernel("gaussian", {}, table).matrix() if views.kernels else table
 
 
 def model_of(method: str, k: int) -> MultiViewClusterer:

@@ -87,7 +87,7 @@ def run_mkclust(folder: Path, family: str, route: str) -> tuple[np.ndarray, dict
     if route == "fusion":
         model = GraphFusion(k, random_state=0)
     else:
-        model = MKCDNM(k, random_state=0, approximation="nystroem")
+        model = MKCDNM(k, random_state=0)
     model.fit([folder / name for name in names(family)])
     return model.labels_, {"stages": model.stage_seconds_, "unrelated": model.unrelated_views_}
 

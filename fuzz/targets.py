@@ -19,10 +19,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import mkclust
-from mkclust.chunked.parts import open_parts
 from mkclust.data.views import MultiView
 from mkclust.exceptions import InputError
 from mkclust.io import Limits, inspect, read
+from mkclust.large.views import LargeViews
 
 LIMITS = Limits(max_bytes=64 << 20, max_views=1000, max_columns=100_000)
 NEVER = ("pickle.find_class", "os.system", "os.exec", "os.posix_spawn", "subprocess.Popen",
@@ -61,11 +61,10 @@ def classes(path: Path) -> None:
 
 def rows(path: Path) -> None:
     """Rows that stay in their file: opened, then read from its start and to its end."""
-    for part in open_parts(path):
-        for start in (0, max(part.n_rows - 3, 0)):
-            block = part.read(start, min(start + 3, part.n_rows))
-            if block.shape[1] != part.width:
-                raise FoundError(f"{block.shape} of {part.width} columns")
+    views = LargeViews([path])
+    ends = np.unique([0, len(views) - 1])
+    if views.take(ends).shape != (len(ends), views.shape[1]):
+        raise FoundError(f"rows of {views.take(ends).shape[1]} columns")
 
 
 def model(path: Path) -> None:

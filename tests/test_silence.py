@@ -1,17 +1,14 @@
 """Nothing is changed in silence: every row of the table in docs/promises.md has its test."""
 
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, stability
-from mkclust.chunked import kmeans as chunked_kmeans
+from mkclust import METHODS, GraphFusion, MultiView, datasets, stability
 from mkclust.exceptions import ConvergenceWarning, DegenerateWarning, MkclustWarning
 from mkclust.inspection import fitting
-from mkclust.kernels import features
 from mkclust.linalg.kmeans import kmeans_clusters
 
 TESTS = Path(__file__).parent
@@ -59,18 +56,6 @@ def test_a_joint_graph_that_is_left_out_is_told():
     third = datasets.make_views(90, 3, 3, noise=0.5, random_state=0).views[2]
     model = GraphFusion(3, random_state=0).fit(MultiView([*views.views, third], present=present))
     assert any("the joint graph was left out" in note for note in model.notes_)
-
-
-def test_single_precision_and_sampled_starts_are_told(monkeypatch):
-    monkeypatch.setattr(features, "DOUBLE_UP_TO", 100)
-    monkeypatch.setattr(chunked_kmeans, "SAMPLE", 100)
-    views = planted(2000)
-    settings = {"approximation": "nystroem", "n_components": 20, "random_state": 0}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MkclustWarning)
-        note = MKCDNM(3, **settings).fit(views).notes_[0]
-    assert "in single precision" in note
-    assert note.endswith("k-means was started on 1500 of them")
 
 
 def test_refits_of_some_samples_are_told(monkeypatch):

@@ -27,7 +27,7 @@ from .io.archive import write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .large.views import LargeViews
 from .linalg.kmeans import kmeans_clusters
-from .out_of_sample.membership import Membership
+from .predict.new_samples import Membership
 from .preprocessing.intake import TakesViews, in_fitted_order
 from .preprocessing.suspects import warn_of_isolation, warn_of_outliers
 from .progress import step
@@ -192,7 +192,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             name: value
             for name, value in vars(self).items()
             if name not in parameters
-            and name != "_sklearn_output_config"  # of set_output
+            and name != "_output"  # of set_output
             and not isinstance(value, np.memmap)  # an embedding too large for memory
         }
         if "sample_names_in_" in fitted:  # of other types, such as dates, as text
@@ -220,7 +220,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         if notes:
             warn(" ".join(notes), MissingRowsWarning)
 
-    def _tables_only(self, views: MultiView) -> bool:
+    def _tables_only(self, views: MultiView | LargeViews) -> bool:
         return not views.kernels  # no view is a kernel matrix, so that rows can be left out
 
     def _label(self, H: np.ndarray, k: int) -> None:
@@ -276,8 +276,8 @@ class KernelClusterer(MultiViewClusterer):
         Number of clusters, k.
     kernel : str, callable, dict or list
         ``"gaussian"`` (at the scale of the data, nothing to tune), ``"linear"``, ``"cosine"``,
-        ``"polynomial"``, ``"rbf"``, ``"knn"``, ``"self-tuning"``, ``"precomputed"``; a callable
-        from a view to an n x n matrix; or one of these per view, by name or position.
+        ``"polynomial"``, ``"rbf"``, ``"precomputed"``; a callable from a view
+        to an n x n matrix; or one of these per view, by name or position.
     kernel_params : dict, optional
         Arguments of the kernel, such as ``{"gamma": 0.1}``.
     center, normalize : bool
@@ -331,7 +331,7 @@ class KernelClusterer(MultiViewClusterer):
         self._solve(kernels, k)
         return self
 
-    def _tables_only(self, views: MultiView) -> bool:
+    def _tables_only(self, views: MultiView | LargeViews) -> bool:
         return "precomputed" not in map(str, self._recipe(views).for_views(views.names))
 
     def _fit(self, views: MultiView, k: int) -> None:

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
-import numpy as np
-
 from .base import MultiViewClusterer
 from .baselines import COMPARED
 from .dual_noise import MKCDNM
@@ -18,9 +16,7 @@ from .inspection.choose_k import choose_k
 from .io._guards.limits import DEFAULT_LIMITS, Limits, as_path
 from .io.archive import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .io.manifest import require_complete_set
-from .out_of_sample.anchors import AnchorExtension
-from .out_of_sample.neighbors import NeighborExtension
-from .out_of_sample.nystroem import FeatureExtension, KernelExtension
+from .predict.new_samples import Extension
 from .preprocessing.imputation import Imputation
 
 DEFAULT = GraphFusion.name
@@ -147,14 +143,10 @@ def _model(found: Archive) -> MultiViewClusterer:
 def _check_fitted(model: MultiViewClusterer) -> None:
     """Check that the parts have matching shapes, so that damage cannot cause wrong labels."""
     n, found = len(model.labels_), getattr(model, "_extension", None)
-    distinct = getattr(model, "_distinct", None)  # where most samples are copies of others
-    if distinct is not None:
-        kept = np.asarray(distinct)
-        if kept.dtype.kind not in "iu" or kept.ndim != 1 or not np.isin(kept, np.arange(n)).all():
-            raise FileFormatError(f"its distinct samples are not among the {n}: {ADVICE}")
-        n = len(kept)
-    if isinstance(found, (KernelExtension, FeatureExtension, NeighborExtension, AnchorExtension)):
-        found.check(n, model.cluster_centers_.shape[1])
+    if "embedding_" in vars(model):
+        check_shape(model.embedding_.shape[:1], (n,), "its embedding")
+    if isinstance(found, Extension):
+        found.check(model.cluster_centers_.shape[1])
         _check_imputation(model, found.widths)
     elif found is not None:
         raise FileFormatError(f"its out-of-sample extension is of an unknown kind: {ADVICE}")

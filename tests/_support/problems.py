@@ -305,8 +305,6 @@ def _settings(rng: np.random.Generator, given: bool) -> dict[str, Any]:
     choices = {
         "rbf": [{"gamma": 10.0 ** rng.integers(-300, 301)}, {"gamma": 10.0 ** rng.integers(-9, 9)}],
         "polynomial": [{"degree": int(rng.integers(1, 40))}, {"coef0": 0.0}, {"gamma": 1e9}],
-        "knn": [{"n_neighbors": int(rng.integers(1, 70))}, {"metric": "euclidean"}],
-        "self-tuning": [{"n_neighbors": None}, {"scale_at": int(rng.integers(1, 70))}],
     }
     if kernel in choices and rng.random() < 0.4:
         settings["kernel_params"] = choices[kernel][rng.integers(len(choices[kernel]))]
@@ -323,9 +321,8 @@ def _own_settings(name: str, given: Problem) -> dict[str, Any]:
         return {}
     if name == "mkc-dnm":
         choices = [
-            {"solver": "exact"}, {"solver": "paper"}, {"threshold": "k-1"}, {"precision": "single"},
-            {"on_infeasible": "raise"}, {"max_dimension": given.k}, {"approximation": "nystroem"},
-            {"approximation": "fourier"},
+            {"solver": "exact"}, {"solver": "paper"}, {"threshold": "k-1"},
+            {"on_infeasible": "raise"}, {"max_dimension": given.k},
         ]  # fmt: skip
     elif name == "swmc":
         choices = [{"graph": "kernel"}, {"n_neighbors": 1}, {"n_neighbors": 100}]

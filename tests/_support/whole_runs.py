@@ -21,8 +21,7 @@ from mkclust import datasets
 from mkclust.cli import main
 
 QUICK = ("--no-report", "--no-stability")
-CHUNKS = ("--method", "mkc-dnm", "--kernel", "gaussian", "--approximation", "nystroem",
-          "--n-components", "20")  # fmt: skip
+CHUNKS = ("--method", "mkc-dnm", "--kernel", "gaussian", "--n-samples-fit", "40")  # fmt: skip
 
 
 def mkclust(*arguments):

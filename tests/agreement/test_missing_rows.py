@@ -332,11 +332,6 @@ def test_the_compared_methods_refuse_and_name_the_sample(name):
         METHODS[name](3).fit(views)
 
 
-def test_approximations_refuse():
-    with pytest.raises(InputError, match=r"lacks sample.*'nystroem'.*approximation=None"):
-        MKCDNM(3, approximation="nystroem", n_components=20).fit(planted())
-
-
 def test_too_few_rows_and_views_that_do_not_meet():
     rng = np.random.default_rng(0)
     a, b = rng.random((20, 2)), rng.random((20, 2))

@@ -129,7 +129,7 @@ def test_an_output_used_again_holds_the_files_of_one_run(run, archive, parts, tm
     left = {path.name for path in out.iterdir()}
     results = {"labels.csv", "stability.csv", "markers.csv", "result.json", "mkclust.json"}
     assert left == results | {"graph.npz", "notes.txt"}
-    chunks = ("--method", "mkc-dnm", "--approximation", "nystroem", "--n-components", "20")
+    chunks = ("--method", "mkc-dnm", "--n-samples-fit", "60")
     quick = ("--no-report", "--no-stability", "--no-markers")
     assert run("cluster", parts, "-k", 3, *chunks, *quick)[0] == 0
     assert {path.name for path in out.iterdir()} == {

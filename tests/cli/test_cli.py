@@ -114,11 +114,11 @@ def test_views_can_be_chosen(run, tmp_path):
 
 
 def test_a_kernel_takes_its_parameters(run, planted, tmp_path):
-    arguments = ("--method", "akkm", "--kernel", "knn", "--kernel-param", "n_neighbors=5")
+    arguments = ("--method", "akkm", "--kernel", "rbf", "--kernel-param", "gamma=0.5")
     code, _, _ = run("cluster", planted, "-k", 3, *arguments, "--no-center", *LABELS_ONLY)
     assert code == 0
     parameters = result_in(tmp_path / "mkclust-out")["parameters"]
-    assert parameters["kernel_params"] == {"n_neighbors": 5}
+    assert parameters["kernel_params"] == {"gamma": 0.5}
     assert parameters["center"] is False and parameters["normalize"] is True
 
 

@@ -11,7 +11,7 @@ from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io.manifest import NAME, Manifest, checksum, is_result, read_manifest
 
 QUICK = ("--no-report", "--no-stability")
-CHUNKS = ("--method", "mkc-dnm", "--approximation", "nystroem", "--n-components", "20")
+CHUNKS = ("--method", "mkc-dnm", "--n-samples-fit", "40")
 
 
 @pytest.fixture

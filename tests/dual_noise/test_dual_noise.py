@@ -78,9 +78,9 @@ def test_one_call_does_it_all(digits):
 def test_kernels_that_are_ready_give_the_same_model():
     views = make_views(60, 3, 2, noise=0.5, random_state=0)
     straight = MKCDNM(3, random_state=0).fit(views)
-    model = MKCDNM(3, approximation="nystroem", random_state=0).fit(views)
+    model = MKCDNM(3, n_samples_fit=40, random_state=0).fit(views)
     bank = KernelBank(views, KernelRecipe())
-    model.set_params(approximation="auto").fit_kernels(bank)  # nothing of the first fit is left
+    model.set_params(n_samples_fit=None).fit_kernels(bank)  # nothing of the first fit is left
     np.testing.assert_array_equal(model.labels_, straight.labels_)
     assert set(vars(model)) == set(vars(straight))
     assert model.verify(views).holds
@@ -180,7 +180,7 @@ def test_too_few_directions_in_all_are_reported():
     np.testing.assert_allclose(model.noise_.null + model.noise_.column, -1, atol=1e-10)
 
 
-@pytest.mark.parametrize("kernel", ["gaussian", "linear", "cosine", "knn", "self-tuning"])
+@pytest.mark.parametrize("kernel", ["gaussian", "linear", "cosine"])
 def test_extreme_units_do_not_matter(kernel):
     views = make_views(60, n_views=3, n_features=8, noise=0.7, random_state=2)
     fits = []

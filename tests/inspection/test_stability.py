@@ -150,7 +150,7 @@ def test_a_sample_is_drawn_from_many_rows(monkeypatch):
     monkeypatch.setattr("mkclust.inspection.fitting.EXACT_UP_TO", 300)
     monkeypatch.setattr("mkclust.inspection.fitting.DRAWN", 200)
     views = make_views(400, 3, 2, noise=0.5, random_state=0)
-    model = MKCDNM(3, approximation="nystroem", n_components=60, random_state=0).fit(views)
+    model = MKCDNM(3, n_samples_fit=150, random_state=0).fit(views)
     found = stability(model, views, n_splits=2)
     assert len(found.samples) == 200 and found.agreement == 1.0
     np.testing.assert_array_equal(found.labels, model.labels_[found.index])

@@ -105,8 +105,8 @@ def test_a_constraint_met_within_rounding_is_named():
 
 def test_what_cannot_be_verified_says_so():
     views = planted()
-    approximated = MKCDNM(3, approximation="nystroem", random_state=0).fit(views)
-    with pytest.raises(InputError, match="approximated"):
-        approximated.verify(views)
+    drawn = MKCDNM(3, n_samples_fit=60, random_state=0).fit(views)
+    with pytest.raises(InputError, match="drawn sample"):
+        drawn.verify(views)
     with pytest.raises(InputError, match="120 samples, but views has 60"):
         MKCDNM(3, random_state=0).fit(views).verify(views[:60])

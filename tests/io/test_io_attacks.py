@@ -9,9 +9,9 @@ import pytest
 import scipy.io
 
 import mkclust
-from mkclust.chunked.parts import open_parts
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import Limits, read
+from mkclust.large.views import LargeViews
 
 N = 6
 A = np.random.default_rng(0).normal(size=(N, 3))
@@ -113,13 +113,6 @@ def test_any_byte_order_is_read_as_declared(tmp_path, kind, dtype):
     np.testing.assert_array_equal(view, X.astype(float))
 
 
-@pytest.mark.parametrize("dtype", [">f8", ">f4", "<f4"])
-def test_parts_of_any_byte_order(tmp_path, dtype):
-    np.save(tmp_path / "part-0.npy", A.astype(dtype))
-    (part,) = open_parts(tmp_path)
-    np.testing.assert_array_equal(part.read(1, 4), A.astype(dtype)[1:4])
-
-
 # --- names that are paths ------------------------------------------------------------------------
 
 EVIL = ["../../evil", "/tmp/evil-of-mkclust", "a/b", "..", "con:", "x" * 300]
@@ -169,8 +162,8 @@ class Trap:
 def test_objects_in_parts_and_models_are_not_unpickled(tmp_path):
     trap = np.array([[Trap(tmp_path / "sprung")] * 2] * 2, dtype=object)
     np.save(tmp_path / "part-0.npy", trap, allow_pickle=True)
-    with pytest.raises(FileFormatError, match="numbers"):
-        open_parts(tmp_path / "part-0.npy")
+    with pytest.raises(FileFormatError):
+        LargeViews([tmp_path / "part-0.npy"])
     np.savez(tmp_path / "model.npz", document=trap)
     with pytest.raises(FileFormatError, match="Python objects"):
         mkclust.load(tmp_path / "model.npz")

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from mkclust.chunked.parts import npy_part, open_parts
 from mkclust.exceptions import FileFormatError
 from mkclust.io import Limits, inspect, read
+from mkclust.large.views import LargeViews
 
 SMALL = Limits(max_bytes=1 << 20)
 
@@ -50,24 +50,7 @@ def test_broken_npy_headers_are_refused(tmp_path, text):
     path = tmp_path / "part-0.npy"
     path.write_bytes(npy_header(text) + bytes(48))
     with pytest.raises(FileFormatError, match=r"part-0\.npy"):
-        npy_part(path)
-
-
-def test_npy_of_an_unknown_version(tmp_path):
-    path = tmp_path / "part-0.npy"
-    path.write_bytes(npy_header(b"{}", version=9))
-    with pytest.raises(FileFormatError, match="unknown version"):
-        npy_part(path)
-
-
-def test_npy_without_rows_but_with_many_columns(tmp_path):
-    path = tmp_path / "part-0.npy"
-    path.write_bytes(npy_header(b"{'descr':'<f8','fortran_order':False,'shape':(0,10**17),}"))
-    with pytest.raises(FileFormatError):
-        npy_part(path)
-    text = f"{{'descr': '<f8', 'fortran_order': False, 'shape': (0, {10**17}), }}"
-    path.write_bytes(npy_header(text.encode()))
-    assert npy_part(path).read(0, 0).shape == (0, 10**17)
+        LargeViews([path])
 
 
 def test_a_compressed_header_cannot_claim_gigabytes(tmp_path):
@@ -211,17 +194,6 @@ def test_parquet_footers_that_do_not_end(tmp_path, footer):
     path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(FileFormatError, match=r"a\.parquet: "):
         read(path)
-
-
-def test_parquet_parts_are_checked_like_tables(tmp_path):
-    path = parquet(tmp_path / "part-0.parquet", {"a": np.arange(6.0)}, row_group_size=4)
-    (part,) = open_parts(path)
-    assert part.read(3, 6).tolist() == [[3.0], [4.0], [5.0]]
-    whole = path.read_bytes()
-    place = whole.index(b"PAR1", 4) - 4  # before the length of the footer
-    path.write_bytes(whole[:place] + b"\x03\0\0\0PAR1")
-    with pytest.raises(FileFormatError, match=r"part-0\.parquet"):
-        open_parts(path)
 
 
 @pytest.mark.parametrize("name", ["who{", "who}", "{who}", "{0.__class__}"])

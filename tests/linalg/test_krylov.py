@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics.pairwise import rbf_kernel
 
 from mkclust import MKCDNM
 from mkclust.exceptions import InfeasibleWarning
-from mkclust.kernels.functions import GaussianKernel
 from mkclust.linalg import krylov
 from mkclust.linalg.eigen import eigenpairs
 from mkclust.linalg.krylov import WIDTH, KrylovSpace
@@ -56,7 +56,7 @@ def test_two_tests_of_a_space_predict_where_it_is_large_enough(dtype, most, monk
         return eigenpairs(T, low, high)
 
     monkeypatch.setattr(krylov, "eigenpairs", noted)
-    K = GaussianKernel().matrix(np.random.default_rng(0).standard_normal((N, 8)), dtype)
+    K = rbf_kernel(np.random.default_rng(0).standard_normal((N, 8)), gamma=0.125).astype(dtype)
     values, vectors = KrylovSpace(N, dtype, 30).pairs(K, 30)
     assert values[-1] > 0.01
     residual = np.linalg.norm(K @ vectors - vectors * values, axis=0).max()
@@ -113,7 +113,7 @@ def test_unrelated_views_of_low_rank_do_not_grow(monkeypatch):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_a_space_made_smaller_has_what_it_found_and_goes_on_from_there(dtype):
     """More pairs are found with fewer products than from the beginning."""
-    K = GaussianKernel().matrix(np.random.default_rng(0).standard_normal((N, 5)), dtype)
+    K = rbf_kernel(np.random.default_rng(0).standard_normal((N, 5)), gamma=0.2).astype(dtype)
     space, fresh = KrylovSpace(N, dtype, 20), KrylovSpace(N, dtype, 20)
     space.pairs(K, 20)
     space.shrink(30)

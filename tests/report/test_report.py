@@ -253,7 +253,7 @@ def test_other_data_than_the_models_are_refused(model, views, tmp_path):
 def test_data_in_parts_have_a_page_without_pictures_of_views(tmp_path):
     views = datasets.make_views(300, 3, 2, noise=0.5, random_state=0)
     rows = LargeViews(dict(zip(views.names, views.views, strict=True)), labels=views.labels)
-    model = MKCDNM(3, approximation="nystroem", n_components=60, random_state=0).fit(rows)
+    model = MKCDNM(3, n_samples_fit=100, random_state=0).fit(rows)
     assert pageable(model, rows) and pageable(model, views)
     page = Page(write_report(model, tmp_path / "rows.html", rows))
     assert len(page.data["samples"]["layouts"]["principal"]) == 1 and page.data["spectra"] is None

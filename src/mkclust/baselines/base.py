@@ -107,20 +107,6 @@ class FitsCompleteRows(MultiViewClusterer):
         )
         warn(self.notes_[-1], MissingRowsWarning)
 
-    def __getattr__(self, name: str) -> Any:
-        """Explain in the error message why there is no `predict`, `transform` or `membership_`."""
-        if name in ("membership_", "confidence_") and "labels_" in vars(self):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: {self.title} found these labels without "
-                "cluster centers in an embedding"
-            )
-        if name in ("predict", "predict_proba", "transform"):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: {self.title} is not defined for samples "
-                "that were not fitted; fit all samples together, or use GraphFusion or MKCDNM"
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
 
 class ComparedMethod(FitsCompleteRows, KernelClusterer):
     """Base class of the methods of the paper's comparison.

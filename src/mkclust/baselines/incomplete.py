@@ -9,8 +9,8 @@ import numpy as np
 from ..data.views import MultiView
 from ..graphs.affinity import default_n_neighbors
 from ..kernels.functions import dense
-from ..out_of_sample.neighbors import NeighborExtension, extension_view
-from ..out_of_sample.nystroem import NewRows
+from ..predict.neighbors import neighbor_extension, neighbor_view
+from ..predict.new_samples import NewRows
 
 
 def place_incomplete(model: Any, views: MultiView, complete: np.ndarray) -> None:
@@ -57,10 +57,10 @@ def _extended(
     assert views.present is not None
     held, fitted = np.ones(len(complete), dtype=bool), views[complete]
     parts = tuple(
-        extension_view(name, view, kind, held, 1 / views.n_views, 0.0, (1.0, 1.0, 1.0))
+        neighbor_view(name, view, kind, held, 1 / views.n_views, 0.0, (1.0, 1.0, 1.0))
         for name, view, kind in zip(fitted.names, fitted.views, fitted.kinds, strict=True)
     )
-    extension = NeighborExtension(parts, values, n_neighbors, 0.0)
+    extension = neighbor_extension(parts, values, n_neighbors, 0.0)
     embed, found = extension.embedder(), []
     for start in range(0, len(rest), extension.height):
         rows = rest[start : start + extension.height]

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from ..exceptions import InputError
 from ..methods import load
-from ..out_of_sample.predictor import OutOfSample
+from ..predict.new_samples import OutOfSample
 from .arguments import (
     AsJson,
     Out,

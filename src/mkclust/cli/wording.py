@@ -14,7 +14,7 @@ SPECIAL = {
     "drop_columns": "--drop-column",
 }
 PARAMETERS = (
-    "approximation", "columns", "dask", "decimal", "graph", "index", "indefinite", "init",
+    "columns", "dask", "decimal", "graph", "index", "indefinite", "init",
     "kernel", "kernels", "labels", "max_dimension", "method", "missing", "missing_rows",
     "n_components", "n_init", "n_neighbors", "on_infeasible", "precision", "sep", "solver",
     "threshold", "transpose",

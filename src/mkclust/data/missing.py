@@ -27,7 +27,7 @@ def require_complete(views: MultiView, who: str, placing: bool = False) -> None:
     raise InputError(
         f"view {views.names[p]!r} lacks sample {sample} (NaN; {int((~views.present).sum())} rows "
         f"are missing in all views), and {who} needs every sample in every view: use graph fusion, "
-        "or MKC-DNM with approximation=None, drop the samples, or fill in the rows"
+        "or MKC-DNM, drop the samples, or fill in the rows"
         + ('; missing_rows="complete" fits the complete samples and places the others by their '
            "neighbors" if placing else "")
     )  # fmt: skip

@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils.random import sample_without_replacement
 
 from ..agreement.chance import unrelated_in
 from ..agreement.spectra import view_spectra
-from ..agreement.subspaces import KernelSubspaces, Subspaces
+from ..agreement.subspaces import KernelSubspaces
 from ..base import KernelClusterer
-from ..chunked.distributed import engine_for
-from ..chunked.row_run import ChunkedEmbedding, run_seed
-from ..chunked.rows import Rows
-from ..chunked.run import LargeRun
-from ..data.missing import require_complete
+from ..data.memory import physical_memory
 from ..data.views import MultiView
 from ..exceptions import DegenerateWarning, InputError, warn
-from ..kernels.approximation import Approximation, fits_in_memory
-from ..kernels.bank import KernelBank, KernelRecipe
-from ..kernels.features import EXPLICIT
+from ..kernels.bank import KernelBank
 from ..large.views import LargeViews
 from ..linalg.checks import Verification
-from ..linalg.kmeans import Clusters
-from ..out_of_sample.nystroem import FeatureExtension, kernel_extension
-from ..out_of_sample.predictor import OutOfSample
-from .consensus import Consensus, consensus
+from ..linalg.kmeans import nearest_centers, unit_rows
+from ..predict.kernels import kernel_extension
+from ..predict.new_samples import OutOfSample, embedding_blocks
+from .consensus import consensus
 from .noise import dual_noise
 from .selection import Goal, Selection, select
 from .verify import verify_fit
 
-PRECISIONS = ("double", "single")
-APPROXIMATIONS = ("auto", "nystroem", "fourier")
+ALL_UP_TO = 20_000  # samples: beyond this, n x n kernels take too long
+KERNEL_COPIES = 3  # n x n matrices that a fit may hold at a time
+DRAWN = 5_000  # samples that are fitted of more
+DRAWN_PER_CLUSTER = 25  # at least
+KEPT_EMBEDDING = 512 << 20  # bytes: a larger embedding of all rows is not kept
 
 
 class MKCDNM(OutOfSample, KernelClusterer):
@@ -60,16 +58,10 @@ class MKCDNM(OutOfSample, KernelClusterer):
     max_dimension : int, optional
         Largest number of eigenvectors per view; by default enough for unrelated views to reach
         the threshold by chance.
-    precision : {"double", "single"}
-        Precision of kernels and eigenvectors. Single halves memory and about halves time; H* is
-        accurate to about 1e-5. Overlaps, dimensions and consensus are computed in double.
-    approximation : {"auto", "nystroem", "fourier"} or None
-        Explicit features in place of n x n kernels, for data of any length (docs/scale.md):
-        Nystroem features on landmark rows, or random Fourier features for Gaussian kernels.
-        ``"auto"`` uses landmarks above 20 000 samples, or where three kernels would fill half
-        the memory; None never approximates.
-    n_components : int, optional
-        Features per view: landmarks, or cosines and sines; 300, or 4k where that is more.
+    n_samples_fit : int, optional
+        Samples that are fitted, drawn with `random_state`; `predict` places the others. By
+        default all samples up to 20 000 (fewer where three n x n matrices would fill half of
+        the memory), and 5 000 of more.
     kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
 
@@ -92,13 +84,14 @@ class MKCDNM(OutOfSample, KernelClusterer):
     unrelated_views_ : list of names of views that agree with no other beyond chance
     presence_ : (n, m) booleans, which samples each view holds; None where nothing is missing
     support_ : (n,) int array, in how many views each sample is; None where nothing is missing
-    approximation_ : str or None, how kernels were approximated
-    notes_ : tuple of str, what else was decided: approximation, relaxed constraints
+    n_samples_fit_ : int, number of samples that were fitted
+    notes_ : tuple of str, what else was decided: a drawn sample, relaxed constraints
     gap_shares_ : (m,) array, share of NaN cells in every view; absent for ``missing=None``
     n_iter_, sample_names_in_, view_names_in_, view_feature_names_in_, n_features_in_
 
     Time is that of m products of n x f_p, m partial eigenproblems of n x n and one product of
-    n (sum D)^2; memory is one n x n kernel and the eigenvectors, n x (sum D).
+    n (sum D)^2; memory is one n x n kernel and the eigenvectors, n x (sum D). With a drawn
+    sample, n is its size; each other row takes as many kernel values.
 
     References
     ----------
@@ -131,9 +124,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         threshold: Any = "k",
         on_infeasible: str = "relax",
         max_dimension: int | None = None,
-        precision: str = "double",
-        approximation: str | None = "auto",
-        n_components: int | None = None,
+        n_samples_fit: int | None = None,
         kernel: Any = "gaussian",
         kernel_params: Mapping[str, Any] | None = None,
         center: bool = True,
@@ -153,86 +144,88 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.threshold = threshold
         self.on_infeasible = on_infeasible
         self.max_dimension = max_dimension
-        self.precision = precision
-        self.approximation = approximation
-        self.n_components = n_components
+        self.n_samples_fit = n_samples_fit
 
     def _fit(self, views: MultiView | LargeViews, k: int) -> None:
-        method = self._checked_approximation(views)
-        self.approximation_ = method
-        if method is not None:
-            self._fit_chunks(views, method, k)
-        else:
+        size = self._sample_size(views, k)
+        if size == len(views):
             data = views.in_memory() if isinstance(views, LargeViews) else views
             self._solve(KernelBank(data, self._recipe(data)), k)
+            return
+        drawn = np.sort(
+            sample_without_replacement(len(views), size, random_state=self.random_state)
+        )
+        sample = views.take(drawn) if isinstance(views, LargeViews) else views[drawn]
+        self._solve(KernelBank(sample, self._recipe(sample)), k)
+        self._place_all(views)
+        self.notes_ = (
+            f"{len(views)} samples: {size} of them, drawn at random, were fitted, and all were "
+            "placed by predict; n_samples_fit sets the number",
+            *self.notes_,
+        )
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        """Cluster from kernels in memory."""
-        self.approximation_ = None
-        spaces = KernelSubspaces.of(kernels)
-        selection, found = self._consensus_of(spaces, k, kernels.n_samples)
-        self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
-        self._spectra = view_spectra(spaces, k)
+        self.n_samples_fit_ = kernels.n_samples
+        spaces = KernelSubspaces.of(kernels)  # V_p, computed as needed
+        selection = select(spaces, self._goal(k, kernels.n_samples))  # d: Eq. 16
+        found = consensus(spaces, selection.d, k, selection.overlap)  # H*: Eq. 17
+        self.noise_ = dual_noise(spaces.coordinates(found.H, found.W, selection.d))
         self._label(found.H, k)
 
-    def _fit_chunks(self, views: MultiView | LargeViews, method: str, k: int) -> None:
-        """Cluster from explicit features of rows that are read in chunks."""
-        if isinstance(views, MultiView):
-            require_complete(views, f"MKC-DNM with kernels approximated by {method!r}")
-        rows = Rows(dict(zip(views.names, views.views, strict=True)))
-        with engine_for(None) as engine:
-            run = LargeRun(rows, self._features_wanted(rows, method, k), engine, None)
-            _, found = self._consensus_of(run.subspaces(), k, len(rows))
-            embedding: ChunkedEmbedding = found.H
-            clusters: Any = embedding.cluster(k, self.n_init)
-            kept: Any = embedding.array()
-        self._extension = FeatureExtension(
-            rows.names, rows.widths, run.features, embedding.weights, run.graph_views
-        )
-        self._keep(clusters, kept)
-        self.n_components_ = np.diff(run.features.starts)
-        self.stage_seconds_ = run.seconds
-        described = f"{len(rows)} samples: kernels approximated by {run.described}"
-        if clusters.sampled < len(rows):
-            described += f"; k-means was started on {clusters.sampled} of them"
-        self.notes_ = (described, *self.notes_)
-
-    def _consensus_of(self, subspaces: Subspaces, k: int, n: int) -> tuple[Selection, Consensus]:
-        """Follow section 3 of the paper: dimensions, consensus, noise."""
-        selection = select(subspaces, self._goal(k, n))  # d: Eq. 16, by Algorithm 1 or exactly
-        found = consensus(subspaces, selection.d, k, selection.overlap)  # H*: Eq. 17
+        self.singular_values_ = found.singular_values
         if found.rank < k - 1:
             warn(
                 f"the views span only {found.rank} common dimensions for {k} clusters",
                 DegenerateWarning,
             )
-        self._store(selection, subspaces, k)
-        self.noise_ = dual_noise(subspaces.coordinates(found.H, found.W, selection.d))
-        self.singular_values_ = found.singular_values
-        return selection, found
+        self._store(selection)
+        self.agreement_ = selection.overlap.agreement(k)
+        unrelated = {
+            *selection.constraints.unrelated(),
+            *unrelated_in(selection.overlap, k, spaces.vectors(2 * k)),
+        }
+        self.unrelated_views_ = [spaces.names[p] for p in sorted(unrelated)]
+        self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
+        self._spectra = view_spectra(spaces, k)
 
-    def _store(self, selection: Selection, subspaces: Subspaces, k: int) -> None:
+    def _store(self, selection: Selection) -> None:
         proof = selection.dimensions.certificate
         self.dimensions_ = selection.d
         self.certificate_ = proof
         self.objective_, self.lower_bound_ = proof.objective, proof.lower_bound
         self.history_ = selection.dimensions.history
         self.n_iter_ = max(1, len(self.history_))
-        self.agreement_ = selection.overlap.agreement(k)
         self.threshold_ = selection.constraints.threshold
-        self.notes_ = (*getattr(self, "notes_", ()), *selection.notes)
-        heads = subspaces.vectors(2 * k)
-        unrelated = {
-            *selection.constraints.unrelated(),
-            *unrelated_in(selection.overlap, k, heads),
-        }
-        self.unrelated_views_ = [subspaces.names[p] for p in sorted(unrelated)]
+        self.notes_ = (*self.notes_, *selection.notes)
 
-    def _keep(self, clusters: Clusters, embedding: Any) -> None:
-        self.labels_, self.inertia_ = clusters.labels, clusters.inertia
-        self.cluster_centers_ = clusters.centers
-        if embedding is not None:
-            self.embedding_ = embedding
+    def _place_all(self, views: MultiView | LargeViews) -> None:
+        """Replace labels and embedding of the drawn sample by those of all rows."""
+        kept = 8 * len(views) * self._n_features_out <= KEPT_EMBEDDING
+        labels, parts, inertia = [], [], 0.0
+        for H in embedding_blocks(self._extension, views, [None] * views.n_views):
+            labels.append(nearest_centers(H, self.cluster_centers_))
+            inertia += float(np.sum((unit_rows(H) - self.cluster_centers_[labels[-1]]) ** 2))
+            if kept:
+                parts.append(H)
+        self.labels_, self.inertia_ = np.concatenate(labels), inertia
+        del self.embedding_, self._spectra  # they have a row per fitted sample
+        if kept:
+            self.embedding_ = np.concatenate(parts)
+
+    def _sample_size(self, views: MultiView | LargeViews, k: int) -> int:
+        """Return how many samples to fit."""
+        n, asked = len(views), self.n_samples_fit
+        if asked is None:
+            in_memory = int(np.sqrt(physical_memory() / 2 / (8 * KERNEL_COPIES)))
+            many = n > min(ALL_UP_TO, in_memory) and self._tables_only(views)
+            return min(n, max(DRAWN, DRAWN_PER_CLUSTER * k)) if many else n
+        if not isinstance(asked, Integral) or isinstance(asked, bool) or asked < max(k, 2):
+            raise InputError(
+                f"n_samples_fit must be a whole number from {max(k, 2)} on, got {asked!r}"
+            )
+        if asked < n and not self._tables_only(views):
+            raise InputError("n_samples_fit is for views: given kernels are fitted as a whole")
+        return int(min(asked, n))
 
     def verify(self, views: Any) -> Verification:
         """Check every claim of the fit with other eigenvectors, and name near ties; n^3 per view.
@@ -250,31 +243,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
             str(self.certificate_),
             *self.notes_,
         )
-
-    def _features_wanted(self, rows: Rows, method: str, k: int) -> Approximation:
-        recipe = super()._recipe(rows)  # type: ignore[arg-type]
-        return Approximation.checked(
-            recipe.for_views(rows.names), method, self.n_components, k, params=recipe.params,
-            center=self.center, normalize=self.normalize,
-            seed=run_seed(self.random_state, None),
-        )  # fmt: skip
-
-    def _checked_approximation(self, views: MultiView | LargeViews) -> str | None:
-        asked = None if self.approximation in (None, "none") else self.approximation
-        if asked is not None and asked not in APPROXIMATIONS:
-            raise InputError(
-                f"approximation must be one of {', '.join(APPROXIMATIONS)} or None, got {asked!r}"
-            )
-        if asked != "auto":
-            return asked
-        kernels = [] if views.kernels else self._recipe(views).for_views(views.names)
-        explicit = bool(kernels) and all(kernel in EXPLICIT for kernel in map(str, kernels))
-        return "nystroem" if explicit and not fits_in_memory(len(views)) else None
-
-    def _recipe(self, views: MultiView | LargeViews) -> KernelRecipe:
-        if self.precision not in PRECISIONS:
-            raise InputError(f'precision must be "double" or "single", got {self.precision!r}')
-        return replace(super()._recipe(views), single=self.precision == "single")
 
     def _goal(self, k: int, n: int) -> Goal:
         return Goal.checked(

@@ -35,10 +35,11 @@ def verify_fit(model: Any, views: Any) -> Verification:
     $\sum_p\|H^TU_p\|_F^2$ than H*; dimensions, bound and noise; the labels. Where views lack
     samples, H* is compared with the answer of the same least squares problem.
     """
-    if model.approximation_ is not None:
-        raise InputError("kernels were approximated: there are no exact eigenvectors to verify by")
     data = refitted_views(model, views)
     copies = copies_in(data)
+    fitted = len(data) if copies is None or not hasattr(model, "_distinct") else copies.n_distinct
+    if model.n_samples_fit_ < fitted:
+        raise InputError("a drawn sample was fitted: verify a fit to all samples of fewer")
     if copies is not None and hasattr(model, "_distinct"):
         model, data, copies = copies.first_of_each(model), copies.distinct(data), None
     kernels = KernelBank(data, model._recipe(data))

@@ -23,9 +23,9 @@ from ..linalg.checks import Verification
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.membership import DIFFUSION
 from ..linalg.spectrum import with_fixed_signs
-from ..out_of_sample.anchors import AnchorExtension
-from ..out_of_sample.neighbors import NeighborExtension, extension_view
-from ..out_of_sample.predictor import OutOfSample
+from ..predict.anchors import AnchorExtension
+from ..predict.neighbors import NeighborExtension, neighbor_extension, neighbor_view
+from ..predict.new_samples import OutOfSample
 from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_matrix
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
 from .fusion import JOINT, fuse, in_all_used, joint_weights
@@ -212,7 +212,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
             self.embedding_ = H
         self.eigenvalues_ = values
         self.unrelated_views_ = list(fusion.unrelated)
-        self._extension = AnchorExtension(views.names, views.widths, links, W)
+        self._extension = AnchorExtension(views.names, views.widths, (), links, W)
         self._store(fusion.graphs, fusion.weights)
         self.n_anchors_ = int(np.diff(links.starts).max())  # type: ignore[assignment]
         some = "" if used == n else f"; eigenvectors from {used} samples"
@@ -258,13 +258,13 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         joint, spreads = joint_weights(graphs, self.weights_), graphs.spreads()
         views = graphs.views
         parts = tuple(
-            extension_view(
+            neighbor_view(
                 name, views.own_rows(p), views.kinds[p], graphs.held(p),
                 float(self.weights_[p]), float(joint[p]), spreads[p],
             )
             for p, name in enumerate(views.names)
         )  # fmt: skip
-        return NeighborExtension(parts, self.embedding_, self.n_neighbors_, JOINT)
+        return neighbor_extension(parts, self.embedding_, self.n_neighbors_, JOINT)
 
     def describe(self) -> tuple[str, ...]:
         """Return what was done and why, one sentence each."""

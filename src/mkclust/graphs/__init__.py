@@ -5,5 +5,4 @@
 - `affinity`: kNN and self-tuning affinities.
 - `anchors`: links of every sample to a few anchors, in linear time.
 - `operator`: the normalized graph as a linear operator.
-- `hnsw`: sparse graphs of many rows by usearch, and their eigenvectors as features.
 """

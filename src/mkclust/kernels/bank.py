@@ -13,8 +13,14 @@ from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.centering import Centering, centering_of
 from ..progress import step
-from .functions import KERNELS, Kernel, UserKernel, check_params, dense
-from .given import brought_into_range, largest_entry, make_semidefinite, rounding, symmetric
+from .functions import KERNELS, dense, fitted_kernel
+from .given import (
+    largest_entry,
+    make_semidefinite,
+    relative_precision,
+    scale_into_range,
+    symmetric,
+)
 
 SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several cores at once
 KEPT = 512 << 20  # bytes: kernels that fit into this together are kept
@@ -37,9 +43,6 @@ class KernelRecipe:
         Whether to center the kernel in feature space, and whether to scale its diagonal to one.
     indefinite : {"raise", "shift", "ignore"}
         What to do with a given kernel that has negative eigenvalues.
-    single : bool
-        Whether the result is float32, which halves the memory. Its entries are rounded to about
-        1e-7 of the largest ones.
     """
 
     kernel: Any = "gaussian"
@@ -47,7 +50,6 @@ class KernelRecipe:
     center: bool = True
     normalize: bool = True
     indefinite: str = "raise"
-    single: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.params, Mapping):
@@ -56,16 +58,6 @@ class KernelRecipe:
                 f'{{"gamma": 0.1}}, got {self.params!r}'
             )
         object.__setattr__(self, "params", dict(self.params))  # the caller may change theirs
-
-    @property
-    def dtype(self) -> Any:
-        """Type of the kernel's entries."""
-        return np.float32 if self.single else np.float64
-
-    @property
-    def span(self) -> float:
-        """Largest entry whose square can be summed. One over it is the smallest such entry."""
-        return 1e15 if self.single else 1e100
 
     def matrix(self, view: Any, name: str, kernel: Any) -> np.ndarray:
         """Return the kernel (n, n) of one view: symmetric, centered and normalized."""
@@ -87,27 +79,22 @@ class KernelRecipe:
         if isinstance(kernel, str) and kernel in KERNELS:
             # The matrix is new, symmetric and positive semi-definite: no copy and no check.
             K = self._called(kernel, view, name)
-            unit = brought_into_range(K, largest_entry(K, name), self.span)
+            unit = scale_into_range(K, largest_entry(K, name))
         else:
             given = self._called(kernel, view, name) if callable(kernel) else dense(view)
-            K, unit = symmetric(given, name, view.shape[0], self.span)
+            K, unit = symmetric(given, name, view.shape[0])
             if self.indefinite != "ignore":
                 wanted = self.indefinite == "shift"
-                shift = make_semidefinite(K, name, self.center, rounding(given), wanted)
+                shift = make_semidefinite(K, name, self.center, relative_precision(given), wanted)
         centering = centering_of(K, self.center, self.normalize, name)
         centering.apply(K)
-        return K.astype(self.dtype, copy=False), replace(centering, unit=unit, shift=shift)
+        return K, replace(centering, unit=unit, shift=shift)
 
     def _called(self, kernel: Any, view: Any, name: str) -> np.ndarray:
         """Return the matrix of a named kernel or of a user's function."""
         try:
-            if not callable(kernel):
-                check_params(kernel, self.params)
-                found: Kernel = KERNELS[kernel](**self.params)
-            else:
-                found = UserKernel(kernel, self.params)
             with np.errstate(over="ignore", invalid="ignore"):
-                return found.matrix(view, self.dtype)
+                return fitted_kernel(kernel, self.params, view).matrix()
         except InputError as error:
             raise InputError(f"view {name!r}: {error}") from None
 
@@ -178,7 +165,7 @@ class KernelBank(Sequence[np.ndarray]):
         self._recipe = recipe
         self.params = recipe.params
         self._kernels = recipe.for_views(views.names)
-        size = np.dtype(recipe.dtype).itemsize * len(views) ** 2
+        size = 8 * len(views) ** 2
         self.kept = size * views.n_views <= KEPT
         # Small kernels are built in parallel. A large one uses all cores in BLAS by itself.
         self.at_once = len(views.names) if size <= SIDE_BY_SIDE else 1

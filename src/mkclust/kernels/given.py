@@ -22,13 +22,13 @@ def checked_kernel(given: np.ndarray, name: str, indefinite: str = "raise") -> n
     `indefinite` is ``"raise"``, ``"shift"`` or ``"ignore"``: what to do with a kernel that has
     negative eigenvalues once it is centered.
     """
-    kernel = symmetric(given, name, len(given), SPAN)[0]
+    kernel = symmetric(given, name, len(given))[0]
     if indefinite != "ignore":
-        make_semidefinite(kernel, name, True, rounding(given), indefinite == "shift")
+        make_semidefinite(kernel, name, True, relative_precision(given), indefinite == "shift")
     return kernel
 
 
-def symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.ndarray, float]:
+def symmetric(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]:
     """Return a symmetric copy of a given kernel in double precision, and its divisor.
 
     Parameters
@@ -39,14 +39,12 @@ def symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.nda
         Name of the view, for messages.
     n : int
         Number of samples.
-    span : float
-        The copy is divided by its largest entry where that is above `span` or below 1 / `span`.
 
     Returns
     -------
     K : array of shape (n, n)
     unit : float
-        The divisor; 1 where there was no need for one.
+        The divisor: the largest entry where squares would overflow, else 1.
     """
     if given.shape != (n, n) or given.dtype.kind not in "biuf":
         raise InputError(
@@ -55,10 +53,10 @@ def symmetric(given: np.ndarray, name: str, n: int, span: float) -> tuple[np.nda
         )
     K = np.array(given, dtype=np.float64, order="C")
     peak = largest_entry(K, name)
-    unit = brought_into_range(K, peak, span)
+    unit = scale_into_range(K, peak)
     peak /= unit
     worst = _asymmetry(K)
-    if worst > max(ASYMMETRY, 100 * rounding(given)) * peak:
+    if worst > max(ASYMMETRY, 100 * relative_precision(given)) * peak:
         i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
         raise InputError(
             f"kernel {name!r} is not symmetric: entries ({i}, {j}) and ({j}, {i}) are "
@@ -76,9 +74,9 @@ def _asymmetry(K: np.ndarray) -> float:
     )
 
 
-def brought_into_range(K: np.ndarray, peak: float, span: float) -> float:
+def scale_into_range(K: np.ndarray, peak: float) -> float:
     """Divide K by its largest entry, in place, where squares would overflow; return the divisor."""
-    if peak == 0 or 1 / span <= peak <= span:
+    if peak == 0 or 1 / SPAN <= peak <= SPAN:
         return 1.0
     K /= peak  # the scale changes no eigenvector
     return peak
@@ -145,6 +143,6 @@ def make_semidefinite(
     return -float(lowest)
 
 
-def rounding(K: np.ndarray) -> float:
+def relative_precision(K: np.ndarray) -> float:
     """Return the relative precision of the type of a kernel; 0 for integers."""
     return float(np.finfo(K.dtype).eps) if K.dtype.kind == "f" else 0.0

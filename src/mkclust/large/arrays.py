@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from mmap import mmap
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,15 @@ import numpy as np
 from ..exceptions import FileFormatError, InputError
 
 KINDS = (".npy", ".parquet")
+BROKEN_HEADER = (OSError, EOFError, ValueError, SyntaxError, TokenError, RecursionError)
+    OSError,
+    EOFError,
+    ValueError,
+    SyntaxError,
+    TokenError,
+    RecursionError,
+    MemoryError,
+)
 NUMBERS = "biuf"  # kinds of dtypes: bool, int, unsigned, float
 
 
@@ -138,7 +148,7 @@ def _open(path: Path) -> tuple[Any, np.ndarray | None]:
 def _load_npy(file: Path) -> np.memmap:
     try:
         found = np.load(file, mmap_mode="r", allow_pickle=False)
-    except (OSError, EOFError, ValueError) as error:
+    except BROKEN_HEADER as error:
         raise FileFormatError(f"{file} is truncated or no .npy file: {error}") from None
     if not isinstance(found, np.memmap) or found.ndim != 2 or found.dtype.kind not in NUMBERS:
         shape = getattr(found, "shape", type(found).__name__)

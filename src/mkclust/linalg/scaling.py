@@ -102,7 +102,7 @@ def standardizing(view: Any, scale: bool = True) -> tuple[Any, Columns]:
 def cancelled(X: Any) -> np.ndarray:
     """Return which columns are what rounding left of zero (f,).
 
-    They take both signs, and none of their entries exceeds 1e-10 of the largest in the view. A
+    They take both signs, and none of their entries exceeds 1e-10 of the largest varying column. A
     column of positive numbers in a small unit is no such rest.
 
     >>> cancelled(np.array([[1.0, 1e-15, 1e-15], [2.0, -1e-15, 3e-15]]))
@@ -112,7 +112,8 @@ def cancelled(X: Any) -> np.ndarray:
     if sp.issparse(X):
         top, bottom = top.toarray().ravel(), bottom.toarray().ravel()
     size = np.maximum(top, -bottom)
-    return np.asarray((bottom < 0) & (top > 0) & (size <= NEGLIGIBLE * size.max()))
+    largest = size[top > bottom].max(initial=0.0)  # a constant column does not count
+    return np.asarray((bottom < 0) & (top > 0) & (size <= NEGLIGIBLE * largest))
 
 
 def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:

@@ -303,7 +303,7 @@ def _spectra(model: Any) -> ViewSpectra:
     if kept is None:
         raise InputError(
             f"{model.title} kept no eigenvectors of single views; graph fusion does, and MKC-DNM "
-            "with approximation=None"
+            "fitted to all samples"
         )
     return kept
 

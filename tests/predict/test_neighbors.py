@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mkclust import MultiView, cluster, datasets, load, metrics
+from mkclust import MultiView, cluster, datasets, metrics
 from mkclust.exceptions import InputError
-from mkclust.out_of_sample.neighbors import neighbor_weights
+from mkclust.predict.neighbors import neighbor_weights
 
 pytestmark = pytest.mark.versions
 
@@ -84,56 +84,3 @@ class TestNewSamples:
 
     def test_at_right_angles_to_everything_nobody_is_near(self):
         assert neighbor_weights(np.full((1, 9), 2.0), 3, True).toarray().max() == 0
-
-
-class TestQuestions:
-    def test_every_claim_is_verified(self, planted):
-        model = cluster(planted, 3, random_state=0)
-        assert model.verify(planted).holds
-
-    @pytest.mark.parametrize("what", ["weights_", "embedding_", "labels_"])
-    def test_a_changed_model_is_found_out(self, planted, what):
-        model = cluster(planted, 3, random_state=0)
-        value = np.array(getattr(model, what))
-        value[:1] = (value[:1] + 1) % 3 if what == "labels_" else value[:1] + 0.1
-        setattr(model, what, value)
-        assert not model.verify(planted).holds
-
-    def test_saved_and_loaded_it_is_the_same(self, planted, tmp_path):
-        fitted, new = halves(planted)
-        model = cluster(planted[fitted], 3, random_state=0)
-        again = load(model.save(tmp_path / "model.npz"))
-        assert np.array_equal(again.predict(planted[new]), model.predict(planted[new]))
-        assert again.describe() == model.describe()
-
-
-class TestInput:
-    def test_graphs_that_would_not_fit_in_memory_are_refused_before_the_work(
-        self, planted, monkeypatch
-    ):
-        monkeypatch.setattr("mkclust.graph_fusion.search.physical_memory", lambda: 1e6)
-        with pytest.raises(InputError, match=r"300 samples in 3 views need about .* GiB"):
-            cluster(planted, 3, random_state=0, parameters={"neighbors": "exact"})
-
-    def test_wide_sparse_views_are_counted_as_sparse(self, monkeypatch):
-        monkeypatch.setattr("mkclust.graph_fusion.search.physical_memory", lambda: 1e9)
-        rng = np.random.default_rng(0)
-        topics = np.repeat([0, 1], 150)
-        wide = []
-        for _ in range(2):
-            words = topics[:, None] * 500_000 + rng.integers(0, 40, (300, 30))
-            rows = np.repeat(np.arange(300), 30)
-            counts = sp.coo_array((np.ones(9000), (rows, words.ravel())), shape=(300, 2**20))
-            wide.append(sp.csr_array(counts))
-        model = cluster(wide, 2, random_state=0)
-        assert model.neighbor_search_ == "exact"
-        assert metrics.accuracy(topics, model.labels_) == 1.0
-
-    def test_parameters_it_does_not_have_are_named(self, planted):
-        with pytest.raises(InputError, match="'gamma' is no parameter of graph-fusion"):
-            cluster(planted, 3, parameters={"gamma": 1.0})
-
-    @pytest.mark.parametrize("wrong", [0, 2.5, True, "many"])
-    def test_neighbors_must_be_a_whole_number(self, planted, wrong):
-        with pytest.raises(InputError, match="n_neighbors must be a whole number from 1 on"):
-            cluster(planted, 3, parameters={"n_neighbors": wrong})

@@ -12,27 +12,22 @@ import numpy as np
 
 from ..graphs.anchors import AnchorLinks
 from ..io.archive import check_shape, storable
-from .nystroem import Embedder, NewRows
+from .new_samples import Embedder, Extension, NewRows
 
 
 @storable
 @dataclass(frozen=True)
-class AnchorExtension:
+class AnchorExtension(Extension):
     """The anchors of a fitted model and the coefficients W (R, D) of its embedding."""
 
-    names: tuple[str, ...]
-    widths: tuple[int, ...]
     links: AnchorLinks
     W: np.ndarray
-    given = ()
-    kernels = False
 
     @property
     def height(self) -> int:
         return self.links.height
 
-    def check(self, n: int, width: int) -> None:
-        """Refuse an extension from a file that does not match an embedding of `width`."""
+    def check(self, width: int) -> None:
         size = len(self.links.held)
         for block in self.links.blocks:
             check_shape(block.groups.shape, (size,), "the groups of its anchors")
@@ -51,6 +46,3 @@ class AnchorExtension:
             return links.embed(new.views, new.present, self.W)
 
         return embed
-
-    def needs_own(self) -> list[str]:
-        return []

@@ -8,8 +8,9 @@ rows, which minimizes $\sum_j a_j\|e - e_j\|^2$ over its edges a in the fused gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,12 @@ from ..graphs.affinity import scale_number
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.neighbors import smallest
 from ..io.archive import check_shape, storable
+from ..kernels.functions import dense
 from ..linalg.scaling import squared_norms
-from .fitted_rows import FittedRows
-from .nystroem import ROWS_AT_ONCE, Embedder, NewRows, OfViews
+from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
+
+BLOCK = 1 << 20  # entries of a sparse view made dense at a time
+ABSENT = bytes(16)  # digest of an absent row
 
 Distances = Callable[[Any, np.ndarray | None], list[np.ndarray]]
 """Function of new rows (b, f) and self-similarities to squared distances (b, n), one a metric."""
@@ -39,7 +43,6 @@ class NeighborView:
     """
 
     name: str
-    width: int
     view: Any
     diagonal: np.ndarray | None
     held: np.ndarray
@@ -64,15 +67,15 @@ class NeighborView:
 
         return distances, tuple(part.angular for part in parts), shares
 
-    def check(self, n: int) -> None:
-        """Refuse a part from a file that does not fit n samples."""
+    def check(self, n: int, columns: int) -> None:
+        """Refuse a part from a file that does not fit n samples and this number of columns."""
         check_shape(self.held.shape, (n,), f"the samples of {self.name}")
         rows = int(self.held.sum())
         if self.view is None:
             shape = () if self.diagonal is None else self.diagonal.shape
             check_shape(shape, (rows,), f"the diagonal of {self.name}")
         else:
-            check_shape(self.view.shape, (rows, self.width), f"the view {self.name}")
+            check_shape(self.view.shape, (rows, columns), f"the view {self.name}")
 
     def _of_kernel(self, rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
         diagonal = np.asarray(self.diagonal)
@@ -85,10 +88,12 @@ class NeighborView:
 
 @storable
 @dataclass(frozen=True)
-class NeighborExtension(OfViews):
+class NeighborExtension(Extension):
     """The extension of a fitted GraphFusion: the fitted rows and their embedding (n, D).
 
-    `joint_share` is the share of the joint graph in the fused one.
+    `joint_share` is the share of the joint graph in the fused one. A sample that equals a fitted
+    one in every view gets its row of the embedding; the first of several equal ones. By the mean
+    of its neighbors, of which it is one itself, some fitted samples would change their cluster.
     """
 
     views: tuple[NeighborView, ...]
@@ -97,56 +102,52 @@ class NeighborExtension(OfViews):
     joint_share: float
 
     @property
-    def parts(self) -> tuple[NeighborView, ...]:
-        return self.views
-
-    @property
     def height(self) -> int:
-        """Number of rows at a time: each needs three distances to all samples in each view."""
+        # Each row needs three distances to all samples in each view.
         return max(1, min(4096, ROWS_AT_ONCE // (24 * len(self.views) * len(self.embedding))))
 
     def needs_own(self) -> list[str]:
-        """Return the given kernels whose new rows must come with self-similarities."""
         return [
             view.name
             for view in self.views
             if view.diagonal is not None and np.ptp(view.diagonal) > 0
         ]
 
-    def check(self, n: int, width: int) -> None:
-        """Refuse a map from a file that does not fit n samples and an embedding of `width`."""
+    def check(self, width: int) -> None:
+        n = len(self.embedding)
         check_shape(self.embedding.shape, (n, width), "its embedding")
-        for view in self.views:
-            view.check(n)
-
-    def known(self, embedding: np.ndarray) -> FittedRows | None:
-        """Return the fitted samples; None where kernels were given, which have no rows."""
-        if self.given:
-            return None
-        held = [None if view.held.all() else view.held for view in self.views]
-        return FittedRows([view.view for view in self.views], held, embedding)
+        for view, columns in zip(self.views, self.widths, strict=True):
+            view.check(n, columns)
 
     def embedder(self) -> Embedder:
         maps, angular, shares = zip(*(view.ready() for view in self.views), strict=True)
+        fitted = self._fitted_places()
 
         def embed(new: NewRows) -> np.ndarray:
-            shape = len(new.views[0]), len(self.views)
-            present = np.ones(shape, dtype=bool) if new.present is None else new.present
-            E = np.zeros((shape[0], self.embedding.shape[1]))
+            present = new.held()
+            E = np.zeros((len(present), self.embedding.shape[1]))
             far: list[Any] = [None] * len(maps)
             for p, view in enumerate(self.views):
                 rows, own = np.flatnonzero(present[:, p]), new.own[p]
                 if view.weight > 0 and len(rows):
                     far[p] = maps[p](new.views[p][rows], None if own is None else own[rows])
-                    E[rows] += (
-                        (1 - self.joint_share)
-                        * view.weight
-                        * self._mean(far[p], view.held, angular[p], shares[p])
-                    )
+                    mean = self._mean(far[p], view.held, angular[p], shares[p])
+                    E[rows] += (1 - self.joint_share) * view.weight * mean
             self._add_joint(E, far, present, max(shares, key=len))
+            for i, key in enumerate(_row_keys(new.views, present) if fitted else ()):
+                if key in fitted:
+                    E[i] = self.embedding[fitted[key]]
             return E
 
         return embed
+
+    def _fitted_places(self) -> dict[bytes, int]:
+        """Return the fitted samples by the digests of their rows; {} where kernels were given."""
+        if self.given:
+            return {}
+        own = [view.view for view in self.views]
+        keys = _row_keys(own, np.column_stack([view.held for view in self.views]), packed=True)
+        return {key: i for i, key in reversed(list(enumerate(keys)))}
 
     def _mean(
         self,
@@ -212,7 +213,7 @@ def neighbor_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array:
     return sp.csr_array((np.ravel(weights) / 2, nearest.ravel(), edges), shape=(b, n))
 
 
-def extension_view(
+def neighbor_view(
     name: str,
     rows: Any,
     kind: str,
@@ -225,7 +226,6 @@ def extension_view(
     kernels = kind == KERNEL
     return NeighborView(
         name=name,
-        width=len(held) if kernels else rows.shape[1],
         view=None if kernels else rows,
         diagonal=np.asarray(rows.diagonal(), dtype=np.float64) if kernels else None,
         held=held,
@@ -234,6 +234,43 @@ def extension_view(
         spreads=_in_own_unit(spreads, rows) if kernels else spreads,
         kind=kind,
     )
+
+
+def neighbor_extension(
+    views: Sequence[NeighborView], embedding: np.ndarray, n_neighbors: int, joint_share: float
+) -> NeighborExtension:
+    """Return the extension of a fit with these views and this embedding (n, D)."""
+    return NeighborExtension(
+        names=tuple(view.name for view in views),
+        widths=tuple(len(v.held) if v.view is None else v.view.shape[1] for v in views),
+        given=tuple(view.name for view in views if view.view is None),
+        views=tuple(views),
+        embedding=embedding,
+        n_neighbors=n_neighbors,
+        joint_share=joint_share,
+    )
+
+
+def _row_keys(views: Sequence[Any], held: np.ndarray, packed: bool = False) -> list[bytes]:
+    """Return a key per sample that is equal for samples with equal rows in the views they have.
+
+    Views have a row per sample, or, where they are `packed`, per sample that `held` (n, m) marks.
+    """
+    keys = [b""] * len(held)
+    for view, here in zip(views, held.T, strict=True):
+        digests = iter(_row_digests(view))
+        for i, there in enumerate(here.tolist()):
+            own = next(digests) if there or not packed else ABSENT
+            keys[i] += own if there else ABSENT
+    return keys
+
+
+def _row_digests(view: Any) -> Iterator[bytes]:
+    height = max(1, BLOCK // view.shape[1])
+    for start in range(0, view.shape[0], height):
+        rows = np.ascontiguousarray(dense(view[start : start + height]), dtype=np.float64)
+        rows = rows + 0  # a negative zero is zero
+        yield from (blake2b(row.tobytes(), digest_size=16).digest() for row in rows)
 
 
 def _in_own_unit(spreads: Sequence[float], kernel: Any) -> tuple[float, ...]:

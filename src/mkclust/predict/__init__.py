@@ -1,0 +1,7 @@
+"""New samples: their rows of the embedding, and so their labels.
+
+- `new_samples`: the methods `predict` and `transform`, and what an extension to new samples is.
+- `kernels`: the extension of fits to kernels.
+- `neighbors`: the extension of fits to neighbor graphs.
+- `anchors`: the extension of fits to links to anchors.
+"""

@@ -1,0 +1,326 @@
+"""The methods `predict` and `transform` for new samples, and the membership of fitted ones."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, Self
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from ..data.frames import named_index
+from ..data.views import MultiView
+from ..exceptions import InputError
+from ..kernels.functions import dense
+from ..large.blocks import block_height, map_blocks
+from ..large.views import LargeViews, refuse_not_finite
+from ..linalg.kmeans import nearest_centers
+from ..linalg.membership import ORTHONORMAL, membership, temperature
+from ..preprocessing.columns import check_width
+from ..preprocessing.intake import TakesViews
+
+ROWS_AT_ONCE = 32 << 20  # bytes of similarities (b, n) per thread at a time
+EMBEDDED_AT_ONCE = 65_536  # rows of the embedding whose membership is computed at a time
+OUTPUTS = ("default", "pandas", "polars")
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """A block of new samples.
+
+    Attributes
+    ----------
+    views : sequence of (b, f_p) arrays
+    own : sequence of (b,) arrays or None
+        Kernel values of each sample with itself; None for a view whose kernel computes them.
+    present : (b, m) bool array or None
+        Which samples each view holds; None for all.
+    """
+
+    views: Sequence[np.ndarray]
+    own: Sequence[np.ndarray | None]
+    present: np.ndarray | None = None
+
+    def held(self) -> np.ndarray:
+        """Return which samples each view holds, (b, m)."""
+        if self.present is None:
+            return np.ones((len(self.views[0]), len(self.views)), dtype=bool)
+        return self.present
+
+
+Embedder = Callable[[NewRows], np.ndarray]
+"""A function from new samples to their rows of the embedding, (b, k)."""
+
+
+@dataclass(frozen=True)
+class Extension(ABC):
+    """What a fitted model keeps to place new samples in its embedding.
+
+    Attributes
+    ----------
+    names, widths : tuples
+        Name and number of columns of every fitted view.
+    given : tuple of str
+        Names of the views that were given as kernels.
+    """
+
+    names: tuple[str, ...]
+    widths: tuple[int, ...]
+    given: tuple[str, ...]
+
+    @property
+    def kernels(self) -> bool:
+        """Whether all views were given as kernels."""
+        return self.given == self.names
+
+    @property
+    @abstractmethod
+    def height(self) -> int:
+        """Number of new rows at a time."""
+
+    @abstractmethod
+    def embedder(self) -> Embedder:
+        """Return the function of new rows; what depends on fitted rows alone is computed once."""
+
+    @abstractmethod
+    def check(self, width: int) -> None:
+        """Refuse an extension from a file whose parts do not match an embedding of `width`."""
+
+    def needs_own(self) -> list[str]:
+        """Return the given kernels whose new rows need their similarity to themselves."""
+        return []
+
+
+def embedding_blocks(
+    extension: Extension, views: MultiView | LargeViews, own: Sequence[np.ndarray | None]
+) -> Iterator[np.ndarray]:
+    """Yield the embedding of new samples, block by block; memory is a few blocks of similarities.
+
+    `own` holds the self-similarities (n,) of every view, where they are known.
+    """
+    embed, step, names = extension.embedder(), extension.height, views.names
+
+    def embed_block(start: int, present: Any, *arrays: Any) -> np.ndarray:
+        rows, alone = [dense(view) for view in arrays[: len(names)]], arrays[len(names) :]
+        if present is None:
+            refuse_not_finite(names, start, rows)
+        parts = []
+        for first in range(0, len(rows[0]), step):
+            some = slice(first, first + step)
+            held = None if present is None else present[some]
+            itself = [None if values is None else values[some] for values in alone]
+            parts.append(embed(NewRows([view[some] for view in rows], itself, held)))
+        return np.concatenate(parts)
+
+    height = block_height(len(views), 8 * sum(views.widths))
+    return map_blocks("new samples", embed_block, [views.present, *views.views, *own], height)
+
+
+class Membership:
+    """Mixin with `membership_` and `confidence_`, from the embedding and the cluster centers.
+
+    Both are computed when they are read, in O(n k r), and are not stored. An estimator without
+    cluster centers has neither attribute.
+    """
+
+    labels_: np.ndarray
+    embedding_: Any
+    cluster_centers_: np.ndarray
+    inertia_: float
+
+    @property
+    def membership_(self) -> np.ndarray:
+        """Probability of every cluster for every sample, (n, k); rows sum to 1."""
+        self._require_centers("membership_")
+        return np.concatenate(list(self._membership_blocks()))
+
+    @property
+    def confidence_(self) -> np.ndarray:
+        """Probability of each sample's own cluster, (n,)."""
+        self._require_centers("confidence_")
+        return np.concatenate([P.max(axis=1) for P in self._membership_blocks()])
+
+    @property
+    def _has_membership(self) -> bool:
+        """Whether there is a membership, without computing it."""
+        return {"embedding_", "inertia_"} <= vars(self).keys()
+
+    def _require_centers(self, name: str) -> None:
+        if not self._has_membership:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name}: it needs a fit with cluster centers in an "
+                "embedding"
+            )
+
+    def _membership_blocks(self) -> Iterator[np.ndarray]:
+        """Yield the membership of the fitted samples, some rows at a time."""
+        H = self.embedding_
+        for start in range(0, len(H), EMBEDDED_AT_ONCE):
+            yield self._membership_of(H[start : start + EMBEDDED_AT_ONCE])
+
+    def _membership_of(self, H: np.ndarray) -> np.ndarray:
+        """Return the membership (b, k) of rows of the embedding (b, r)."""
+        k = len(self.cluster_centers_)
+        scale = temperature(self.inertia_, len(self.labels_), k, self._sharpness(k))
+        return membership(H, self.cluster_centers_, scale)
+
+    def _sharpness(self, k: int) -> float:
+        return ORTHONORMAL * sqrt(k)
+
+
+class OutOfSample(  # type: ignore[call-arg]
+    Membership,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    TakesViews,
+    auto_wrap_output_keys=None,
+):
+    """Mixin with `predict` and `transform` through the extension `_extension` of a fit.
+
+    Sample names come from all views and not from one table, so that the frames that `set_output`
+    asks for are made here and not by scikit-learn.
+    """
+
+    _extension: Extension
+    _output: str | None = None
+
+    def predict(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
+        r"""Assign each new sample to the nearest center, $\min_j \|h/|h| - c_j\|$.
+
+        A fitted sample gets its own label. The time is that of n_new x n kernel values per view,
+        the memory that of a few blocks of them.
+
+        Parameters
+        ----------
+        X : as in `fit`, of any number of samples
+            The same views, by name in any order, with the same columns. Columns of frames are
+            matched by name: reordered where needed, an error where one is missing, left out with
+            a `ColumnsWarning` where the model was not fitted to it. Arrays need the fitted
+            width. A sample may lack views (a row of NaN). With given kernels: each new sample's
+            kernel values with the fitted ones, (n_new, n).
+        self_similarity : list or dict of (n_new,) arrays, optional
+            With given kernels: each new sample's kernel value with itself. It is needed where
+            kernels are normalized and the diagonal of the fitted kernel is not constant.
+
+        Returns
+        -------
+        (n_new,) array of int
+            In the order of the given rows; of frames with different samples, those of the first
+            frame and then the others. ``MultiView(X).index`` has the names in this order:
+            ``pd.Series(model.predict(X), index=MultiView(X).index)``.
+        """
+        blocks = self._embed(self._new_samples(X), X, self_similarity)
+        return np.concatenate([nearest_centers(H, self.cluster_centers_) for H in blocks])
+
+    def predict_proba(self, X: Any, *, self_similarity: Any = None) -> np.ndarray:
+        """Return the probability of every cluster, (n_new, k); parameters as in `predict`.
+
+        The most probable cluster is that of `predict`, and a fitted sample has its row of
+        `membership_`.
+        """
+        blocks = self._embed(self._new_samples(X), X, self_similarity)
+        return np.concatenate([self._membership_of(H) for H in blocks])
+
+    def transform(self, X: Any, *, self_similarity: Any = None) -> Any:
+        """Return the embedding of new samples, (n_new, k); parameters as in `predict`.
+
+        ``set_output(transform="pandas")`` gives a frame whose index has the sample names;
+        ``"polars"`` one with a leading column ``sample``, as polars has no index. Without sample
+        names there is neither.
+        """
+        views = self._new_samples(X)
+        H = np.concatenate(list(self._embed(views, X, self_similarity)))
+        return self._as_output(H, views.index)
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Cluster the samples of X and return their embedding, (n, k), as `transform` does."""
+        self.fit(X, y)
+        if "embedding_" not in vars(self):  # of many samples, it is not kept
+            return self.transform(X)
+        return self._as_output(np.array(self.embedding_), vars(self).get("sample_names_in_"))
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `transform` returns: "default" (array), "pandas" or "polars"."""
+        if transform is not None and transform not in OUTPUTS:
+            raise InputError(f"transform must be one of {', '.join(OUTPUTS)}, got {transform!r}")
+        self._output = self._output if transform is None else transform
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[1])
+
+    def _new_samples(self, X: Any) -> Any:
+        """Return new samples as MultiView or LargeViews, with the views and columns of the fit."""
+        check_is_fitted(self)
+        found = self._extension
+        views = self._new_kernel_rows(X) if found.kernels else self._new_views(X)
+        what = "a kernel value for each fitted sample" if found.kernels else "the same columns"
+        for name, width, fitted in zip(found.names, views.widths, found.widths, strict=True):
+            check_width(name, width, fitted, what)
+        return views
+
+    def _embed(self, views: Any, X: Any, self_similarity: Any) -> Iterator[np.ndarray]:
+        """Yield rows of the embedding of new samples, block by block."""
+        found = self._extension
+        if not found.given and self_similarity is not None:
+            raise InputError("self_similarity is for given kernels; this model was fitted on views")
+        return embedding_blocks(found, views, _self_similarities(self_similarity, X, views, found))
+
+    def _as_output(self, H: np.ndarray, names: Any) -> Any:
+        """Return rows of the embedding as `set_output` asks, with the sample names if any."""
+        kind = get_config()["transform_output"] if self._output is None else self._output
+        if kind == "default":
+            return H
+        columns = [str(column) for column in self.get_feature_names_out()]
+        if kind == "pandas":
+            import pandas as pd
+
+            index = None if names is None else named_index(names)
+            return pd.DataFrame(H, index=index, columns=columns)
+        import polars as pl
+
+        frame = pl.DataFrame(H, schema=columns)
+        if names is None:
+            return frame
+        return frame.insert_column(0, pl.Series("sample", list(names)))
+
+
+def _self_similarities(
+    given: Any, X: Any, views: MultiView | LargeViews, found: Extension
+) -> Sequence[np.ndarray | None]:
+    if given is None and isinstance(X, MultiView) and X.kernels:
+        return [np.diagonal(dense(X[name])) for name in found.names]
+    values = _by_name({} if given is None else given, found)
+    for name, own in values.items():
+        if own.shape != (len(views),) or not np.isfinite(own).all():
+            raise InputError(
+                f"self_similarity of view {name!r} must be {len(views)} finite numbers"
+            )
+    for name in found.needs_own():
+        if name not in values:
+            raise InputError(
+                f"view {name!r}: its kernel has different values on its diagonal and is "
+                "normalized, so new samples need self_similarity, their kernel value with "
+                "themselves"
+            )
+    return [values.get(name) for name in found.names]
+
+
+def _by_name(given: Any, found: Extension) -> dict[str, np.ndarray]:
+    """Return the self-similarities by the name of the kernel, from a mapping or a sequence."""
+    if not isinstance(given, Mapping):
+        if len(given) != len(found.given):
+            raise InputError(f"self_similarity must be given for {', '.join(found.given)}")
+        given = dict(zip(found.given, given, strict=True))
+    odd = [name for name in given if name not in found.given]
+    if odd:
+        raise InputError(
+            f"self_similarity is given for {odd[0]!r}, which was not given as a kernel"
+        )
+    return {name: np.asarray(own, dtype=np.float64) for name, own in given.items()}
