@@ -16,14 +16,6 @@ from ..exceptions import FileFormatError, InputError
 
 KINDS = (".npy", ".parquet")
 BROKEN_HEADER = (OSError, EOFError, ValueError, SyntaxError, TokenError, RecursionError)
-    OSError,
-    EOFError,
-    ValueError,
-    SyntaxError,
-    TokenError,
-    RecursionError,
-    MemoryError,
-)
 NUMBERS = "biuf"  # kinds of dtypes: bool, int, unsigned, float
 
 
