@@ -115,7 +115,9 @@ def parts() -> dict:
         folder.mkdir(parents=True)
         np.save(folder / "part-0.npy", view[:50])
         np.save(folder / "part-1.npy", view[50:])
-    return {"big_array": views.views[2]}
+    distributed = pytest.importorskip("distributed")
+    here = {"n_workers": 1, "processes": False, "dashboard_address": None}
+    return {"address": distributed.LocalCluster(**here)}
 
 
 # Files that a page reads and names that it uses without defining them.
