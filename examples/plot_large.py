@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from mkclust import GraphFusion, metrics
-from mkclust.report import palette
+from mkclust.report.drawing import cluster_style
 
 rng = np.random.default_rng(0)
 n = 30_000
@@ -64,7 +64,7 @@ figure, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
 for ax, title, labels in zip(
     axes, ["k-means", "Graph fusion"], [side_by_side, model.labels_], strict=True
 ):
-    colors = np.array([palette.style(c)[0] for c in range(3)])[labels[shown]]
+    colors = np.array([cluster_style(c)[0] for c in range(3)])[labels[shown]]
     ax.scatter(*views["one"][shown].T, s=5, c=colors, linewidths=0)
     ax.set_title(f"{title}: accuracy {metrics.accuracy(ring, labels):.2f}")
     ax.set_aspect("equal")

@@ -20,7 +20,7 @@ import pandas as pd
 
 from mkclust import cluster, datasets
 from mkclust.inspection import compare_annotations
-from mkclust.report import palette
+from mkclust.report.drawing import cluster_style
 
 made = datasets.make_views(210, 3, 2, n_features=[60, 30], noise=1.5, separation=7, random_state=1)
 patients = [f"patient{i:03d}" for i in range(210)]
@@ -60,7 +60,7 @@ print(table.to_string(float_format="{:.1g}".format, index=False))
 
 figure, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for curve in found.survival.curves:
-    color, _ = palette.style(curve.cluster)
+    color, _ = cluster_style(curve.cluster)
     label = f"cluster {curve.cluster}: {curve.events} of {curve.samples} died"
     ax.step(curve.times, curve.survival, where="post", color=color, linewidth=2, label=label)
 ax.set_ylim(0, 1.02)

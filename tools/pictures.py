@@ -19,7 +19,7 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from mkclust import GraphFusion, MultiView, cluster, datasets, metrics, plot, write_report
 from mkclust.inspection import explain
-from mkclust.report import palette
+from mkclust.report.drawing import cluster_style
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 
@@ -49,7 +49,7 @@ def cohort(folder: Path) -> None:
 
 def _tables(ax, model, tables) -> None:
     order = np.lexsort([model.labels_, ~model.presence_[:, 2]])
-    colors = np.array([_rgb(palette.style(c)[0]) for c in range(3)])
+    colors = np.array([_rgb(cluster_style(c)[0]) for c in range(3)])
     image = np.where(model.presence_[order, :, None], colors[model.labels_[order], None], 1.0)
     ax.imshow(np.swapaxes(image, 0, 1), aspect="auto", interpolation="nearest")
     for y in (0.5, 1.5):
@@ -77,7 +77,7 @@ def _subtypes(ax, known, labels) -> None:
     ax.set_xticks(range(3), names[order])
     ax.set_yticks(range(3), [f"cluster {c}" for c in range(3)])
     for text, c in zip(ax.get_yticklabels(), range(3), strict=True):
-        text.set(color=palette.style(c)[0], fontweight="bold")
+        text.set(color=cluster_style(c)[0], fontweight="bold")
     ax.tick_params(length=0)
     ax.set_xlabel("known subtype (PAM50), not used to cluster")
     share = 100 * metrics.accuracy(codes, labels)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .io import inspect, read
     from .methods import METHODS, cluster, load
     from .report import plot, write_report
+    from .report.plot import write_figures
 
 _MODULES = {
     "datasets": "data.datasets",
@@ -53,6 +54,7 @@ _NAMES = {
     "io": ("inspect", "read"),
     "methods": ("METHODS", "cluster", "load"),
     "report": ("write_report",),
+    "report.plot": ("write_figures",),
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
@@ -87,6 +89,7 @@ __all__ = [
     "stability",
     "verify",
     "view_influence",
+    "write_figures",
     "write_report",
 ]
 

@@ -28,7 +28,7 @@ from mkclust.dual_noise.noise import Noise
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.large import LargeViews
 from mkclust.report import charts, pageable, prepare_report, words
-from mkclust.report.layout import tsne
+from mkclust.report.drawing import tsne
 from mkclust.report.page import ECHARTS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&'\"<!--"

@@ -1,22 +1,19 @@
-"""What is computed after the fit from features and clinical columns: markers and annotations."""
+"""Clinical columns that are compared with the clusters after the fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..data.views import MultiView
 from ..exceptions import InputError
-from ..inspection import Annotations, Markers, ViewInfluence, compare_annotations, markers
+from ..inspection import Annotations, compare_annotations
 from ..inspection.annotations import CORRECTIONS
 from ..inspection.survival import survival_columns, times_and_events
 from ..io._guards.limits import check_regular, naming
 from ..io.manifest import refuse_result
-from ..large.views import LargeViews
 
 
 @dataclass(frozen=True)
@@ -112,16 +109,3 @@ def _by_sample(table: Any, names: np.ndarray, path: Path) -> Any:
         twice = found.index[found.index.duplicated()][0]
         raise InputError(f"{path}: several rows are of the sample {twice!r}")
     return found
-
-
-def found_markers(
-    model: Any, views: MultiView | LargeViews, answers: Sequence[Any], asked: bool
-) -> tuple[list[Markers], list[str]]:
-    """Return the markers, with valid p values where the refits without each view are at hand."""
-    if not asked:
-        return [], ["Markers were not computed: --no-markers was given."]
-    influence = next((each for each in answers if isinstance(each, ViewInfluence)), None)
-    try:
-        return [markers(model, views, valid=influence or False)], []
-    except InputError as error:
-        return [], [f"Markers were not computed: {error}."]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.views import MultiView
-from ..exceptions import InputError
 from ..inspection import (
     Annotations,
     ChoiceOfK,
@@ -20,14 +17,12 @@ from ..inspection import (
     Markers,
     Stability,
     ViewInfluence,
-    explain,
 )
 from ..inspection.annotations import Comparison
-from ..inspection.fitting import Question, ask_all, tried
-from ..inspection.stability import stability_question
-from ..inspection.view_influence import LeftOut, influence_question
+from ..inspection.view_influence import LeftOut
 from ..io.atomic import write_csv_atomic
 from ..large.views import LargeViews
+from ..report.answers import answer_questions
 from .results import plain
 
 PATIENCE = 120.0  # seconds that the checks may be expected to take without being asked for
@@ -39,59 +34,44 @@ FIGURES = 6  # significant figures in tables
 Table = tuple[str, Iterable[str], Iterable[Sequence[Any]]]  # file name, head, rows
 
 
-def checked_answers(
+def answers_for(
     model: Any,
     views: MultiView | LargeViews,
     asked: bool | None,
+    with_markers: bool,
     fit_seconds: float,
     beside: Sequence[Callable[[], Any]] = (),
 ) -> tuple[list[Any], list[str]]:
-    """Return explanation, view influence and stability of a model, and why one was not computed.
+    """Return explanation, refits and markers of a model, and why one was not computed.
 
-    Unless `asked` for, they are computed where they are expected to take at most two minutes.
-    They share the cores with each other and with the tasks `beside` them, whose results are not
-    returned.
+    Unless `asked` for, refits are made where they are expected to take at most two minutes. They
+    share the cores with the tasks `beside` them, whose results are not returned.
     """
-    reason = _why_not(model, views, asked, fit_seconds)
-    if reason is not None:
-        return [], [f"Explanation, stability and view influence were not computed: {reason}"]
-    planned: dict[str, Callable[[], Question[Any]]] = {
-        "The explanation was": lambda: _one_task(partial(explain, model, views), len(views)),
-        "View influence was": lambda: influence_question(model, views),
-        "Stability was": lambda: stability_question(model, views),
-    }
-    skipped: list[str] = []
-    if views.n_views == 1:
-        del planned["View influence was"]
-        skipped.append("View influence was not computed: there is one view only.")
-    outcomes: dict[str, Any] = {what: tried(plan) for what, plan in planned.items()}
-    asked_for = {what: q for what, q in outcomes.items() if isinstance(q, Question)}
-    others = [_one_task(task, 0) for task in beside]
-    found = ask_all([*others, *asked_for.values()])[len(others) :]
-    outcomes |= dict(zip(asked_for, found, strict=True))
-    for what, outcome in outcomes.items():
-        if isinstance(outcome, InputError):  # the data do not allow it, but the labels stand
-            skipped.append(f"{what} not computed: {str(outcome).removesuffix('.')}.")
-    return [each for each in outcomes.values() if not isinstance(each, InputError)], skipped
+    wanted, skipped = [], []
+    reason = _why_not(views, asked, fit_seconds)
+    if model.n_clusters == 1:
+        reason = "there is one cluster only."
+    if reason is None:
+        wanted += ["explanation", "influence", "stability"]
+    else:
+        skipped.append(f"Explanation, stability and view influence were not computed: {reason}")
+    if with_markers:
+        wanted.append("markers")
+    else:
+        skipped.append("Markers were not computed: --no-markers was given.")
+    found, why = answer_questions(model, views, wanted=wanted, beside=beside)
+    return found, [*skipped, *why]
 
 
-def _why_not(
-    model: Any, views: MultiView | LargeViews, asked: bool | None, fit_seconds: float
-) -> str | None:
-    """Return why no question is asked, or None."""
+def _why_not(views: MultiView | LargeViews, asked: bool | None, fit_seconds: float) -> str | None:
+    """Return why the model is not refitted, or None."""
     expected = fit_seconds * (HALVES + EXPLAINED + views.n_views)
     if asked is None and expected > PATIENCE:
         return (
             f"they refit the model and may take {expected / 60:.0f} minutes. Compute them with "
             "--stability."
         )
-    if asked is False:
-        return "--no-stability was given."
-    return "there is one cluster only." if model.n_clusters == 1 else None
-
-
-def _one_task(task: Callable[[], Any], n_samples: int) -> Question[Any]:
-    return Question([task], itemgetter(0), n_samples)
+    return "--no-stability was given." if asked is False else None
 
 
 class Form(NamedTuple):

@@ -24,8 +24,8 @@ from ..large.views import LargeViews
 from ..progress import listening
 from ..report import pageable, prepare_report, write_report
 from . import app, startup
-from .after import Clinical, found_annotations, found_markers
-from .answers import answers_as_dict, checked_answers, write_tables
+from .after import Clinical, found_annotations
+from .answers import answers_as_dict, answers_for, write_tables
 from .output_directory import OutputFolder, StagedModel, Written
 from .results import print_json, result_as_dict, write_arrays, write_result
 from .summary import choice_table, summary
@@ -117,10 +117,11 @@ def _computed(job: Job, data: MultiView | LargeViews, watch: Stopwatch) -> Outco
         with watch.stage("checks"):
             drawing = [partial(prepare_report, model)] if _paged(job, data) else []
             fit_seconds = watch.seconds["fit"]
-            checked, skipped = checked_answers(model, data, job.checks, fit_seconds, drawing)
-            marked, why = found_markers(model, data, checked, job.markers)
+            checked, skipped = answers_for(
+                model, data, job.checks, job.markers, fit_seconds, drawing
+            )
             compared, not_compared = found_annotations(job.clinical, model, data.index)
-            checked, skipped = [*checked, *marked, *compared], [*skipped, *why, *not_compared]
+            checked, skipped = [*checked, *compared], [*skipped, *not_compared]
     notes = [*job.warnings, *caught]
     notes += [note for note in getattr(model, "notes_", ()) if not any(note in n for n in notes)]
     if job.report and not _paged(job, data):
@@ -154,7 +155,7 @@ def _written(
         if _paged(job, data):
             write_report(
                 model, folder / "report.html", data, notes=found.notes, command=job.command,
-                answers=found.answers,
+                answers=found.answers, skipped=found.skipped, compute=False,
             )  # fmt: skip
         write_result(folder, model, data, extra | {"seconds": watch.seconds})
 

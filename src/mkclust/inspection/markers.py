@@ -161,7 +161,7 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
         found = _tested(data, p, np.arange(len(data)), labels, k)
         if others is not None:
             found = replace(found, p=_tested(data, p, *others[p], k).p)
-        return _entries(found, data, p, _feature_names(model, data, p))
+        return _entries(found, data, p, feature_names(model, data, p))
 
     parts = in_parallel(entries_of, range(data.n_views), data.n_views)
     return _sorted(parts, others is not None)
@@ -187,7 +187,7 @@ def _labels_without(
     return [(left.rows, matched(labels[left.rows], left.labels)) for left in influence.without]
 
 
-def _feature_names(model: Any, data: MultiView, p: int) -> np.ndarray:
+def feature_names(model: Any, data: MultiView, p: int) -> np.ndarray:
     """Return the names of the columns of view p, or their numbers in the table that was given."""
     own = data.feature_names[p]
     if own is None:  # rows that are read in chunks keep the names in the model

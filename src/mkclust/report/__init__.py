@@ -1,9 +1,10 @@
-"""The report: a fitted model as one HTML page that works offline."""
+"""The report: a fitted model as one HTML page that works offline, and figures for a paper."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,19 @@ def write_report(
     views: Any = None,
     *,
     classes: Any = None,
-    notes: Sequence[str] = (),
-    command: str | None = None,
     answers: Sequence[Any] = (),
+    compute: bool = True,
+    notes: Sequence[str] = (),
+    skipped: Sequence[str] = (),
+    command: str | None = None,
 ) -> Path:
     """Write a fitted model as one HTML page.
 
-    The file is written under a temporary name and renamed. The same model gives the same bytes.
+    The page is that of ``mkclust cluster``. With the views it answers which views separate the
+    clusters, where they conflict, what else is nearly as good, how far clusters are reproducible
+    in halves of the samples, what leaving out a view changes, and which features are markers.
+    This refits the model about ten times. The file is written under a temporary name and renamed.
+    The same model gives the same bytes.
 
     Parameters
     ----------
@@ -37,14 +44,18 @@ def write_report(
     path : path
     views : as for its `fit`, optional
         The views the model was fitted to. They add names of samples, numbers of columns, known
-        classes and a checksum.
+        classes, a checksum, and the answers.
     classes : (n,) sequence, optional
         Known classes, in place of those of the views.
-    notes, command : sequence of str, str
-        Warnings of the fit, and the command line that was run.
     answers : sequence
         Results of `choose_k`, `explain`, `stability`, `view_influence`, `markers` and
-        `compare_annotations`, in any order. Each adds a section.
+        `compare_annotations`, in any order. They are not computed again.
+    compute : bool
+        Whether answers that were not given are computed.
+    notes, skipped : sequence of str
+        Warnings of the fit, and what was not computed.
+    command : str
+        The command line that makes the page.
 
     Returns
     -------
@@ -60,11 +71,16 @@ def write_report(
     ...     write_report(model, pathlib.Path(folder, "report.html"), views).name
     'report.html'
     """
-    from .page import render  # charts and layouts are imported when a page is written
-    from .subject import subject
+    from .answers import answer_questions, named_answers  # imported when a page is written
+    from .page import code_for, page_of, render
 
-    page = render(subject(model, views, classes, tuple(notes), command, answers))
-    write_text_atomic(path, page)
+    given = named_answers(answers)
+    code = code_for(model, command, given, classes is not None, compute)
+    page = page_of(model, views, classes, tuple(notes), tuple(skipped), code, given)
+    if compute and views is not None:
+        found, why = answer_questions(model, views, answers)
+        page = replace(page, skipped=(*skipped, *why), **named_answers(found))
+    write_text_atomic(path, render(page))
     return Path(path)
 
 

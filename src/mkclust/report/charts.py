@@ -1,8 +1,4 @@
-"""The numbers that the page's script draws, as plain data.
-
-Numbers are rounded here to the digits that are shown, so that a chart and a table never show the
-same value differently.
-"""
+"""The numbers that the page's script draws, as plain data, rounded to the digits shown."""
 
 from __future__ import annotations
 
@@ -15,20 +11,9 @@ from ..agreement.cache import reused
 from ..agreement.chance import ranking, unrelated
 from ..agreement.spectra import view_spectra_of
 from ..dual_noise import MKCDNM
-from . import palette
-from .answers import profile_data, recolored
-from .groups import Silhouettes, class_table
-from .layout import (
-    aligned,
-    block_edges,
-    block_means,
-    graph_means,
-    predicted,
-    principal_plane,
-    sample_rows,
-    tsne,
-)
-from .subject import Subject
+from ..inspection.survival import Survival
+from . import drawing
+from .drawing import block_edges, block_means, graph_means, principal_plane, sample_rows, tsne
 from .words import number
 
 MOST_POINTS = 60_000  # marks in all scatter plots of a page
@@ -36,33 +21,27 @@ MOST_DRAWN = 2000  # samples drawn, so that t-SNE takes seconds
 CELLS = 160  # of a block heat map, each way
 MOST_VIEWS = 24  # views with charts of their own
 MOST_VALUES = 300  # eigenvalues of a spectrum
-MOST_CLASSES = 40
+RECOLORED = 100_000  # samples up to which the labels of other answers color the map
 UNIT = 1000  # coordinates are whole numbers from -UNIT to UNIT
 TSNE_ABOVE = 3  # clusters; up to three a plane shows without distortion
 
 
-def chart_data(subject: Subject, silhouettes: Silhouettes | None) -> dict[str, Any]:
+def chart_data(page: Any) -> dict[str, Any]:
     """Return everything the script draws; None for a chart without data."""
-    order = ranking(subject.model)
-    shown = order[:MOST_VIEWS]
-    alone = unrelated(subject.model)
+    order = ranking(page.model)
+    shown, alone = order[:MOST_VIEWS], unrelated(page.model)
     return {
-        "colors": {"light": palette.LIGHT, "dark": palette.DARK},
-        "heat": {"light": palette.HEAT_LIGHT, "dark": palette.HEAT_DARK},
-        "shapes": palette.SHAPES,
+        "colors": {"light": drawing.LIGHT, "dark": drawing.DARK},
+        "heat": {"light": drawing.HEAT_LIGHT, "dark": drawing.HEAT_DARK},
+        "shapes": drawing.SHAPES,
         "unit": UNIT,
-        "sizes": np.bincount(subject.labels).tolist(),
-        "views": [{"name": subject.views[p], "unrelated": int(p) in alone} for p in order],
-        "agreement": _pairs(subject, "agreement_", order),
-        "redundancy": _pairs(subject, "redundancy_", order),
-        "noise": _noise(subject, order),
-        "spectra": _spectra(subject, shown),
-        "samples": _samples(subject, shown),
-        "blocks": _blocks(subject, shown),
-        "silhouettes": _silhouettes(silhouettes),
-        "classes": _classes(subject),
-        "choice": _choice(subject),
-        "profile": profile_data(subject, order),
+        "sizes": np.bincount(page.labels).tolist(),
+        "views": [{"name": page.views[p], "unrelated": int(p) in alone} for p in order],
+        "spectra": _spectra(page, shown),
+        "samples": _samples(page, shown),
+        "blocks": _blocks(page, shown),
+        "choice": _choice(page.choice),
+        "survival": _survival(None if page.annotations is None else page.annotations.survival),
     }
 
 
@@ -71,50 +50,6 @@ def first_title(model: Any) -> str:
     if isinstance(model, MKCDNM):
         return "Consensus"
     return "Embedding" if hasattr(model, "embedding_") else "Graph"
-
-
-def _silhouettes(found: Silhouettes | None) -> Any:
-    """Return quantiles by cluster; None for an empty cluster."""
-    if found is None:
-        return None
-    return [None if np.isnan(row).any() else _rounded(row, 2) for row in found.quantiles]
-
-
-def _pairs(subject: Subject, attribute: str, order: np.ndarray) -> Any:
-    found = getattr(subject.model, attribute, None)
-    if found is None or len(found) < 2:
-        return None
-    ordered = np.asarray(found)[np.ix_(order, order)]
-    return [[None if np.isnan(v) else _rounded(v, 2) for v in row] for row in ordered]
-
-
-def _noise(subject: Subject, order: np.ndarray) -> Any:
-    noise = getattr(subject.model, "noise_", None)
-    if noise is None:
-        return None
-    return {"null": _rounded(noise.null[order], 2), "column": _rounded(noise.column[order], 2)}
-
-
-def _spectra(subject: Subject, shown: np.ndarray) -> Any:
-    """Return relative eigenvalues; kernels on logarithmic axes, graphs on plain ones."""
-    model, kept = subject.model, view_spectra_of(subject.model)
-    if kept is None:
-        return None
-    k = int(model.n_clusters)
-    if isinstance(model, MKCDNM):
-        views = [{"title": subject.views[p], "points": _curve(kept.values[p]), "k": k,
-                  "kept": int(model.dimensions_[p])} for p in shown]  # fmt: skip
-        return {"log": True, "least": None, "panels": views}
-    fused = {"title": "Fused graph", "points": _curve(model.eigenvalues_), "k": k}
-    views = [{"title": subject.views[p], "points": _curve(kept.values[p]), "k": k - 1}
-             for p in shown]  # fmt: skip
-    return {"log": False, "panels": [fused, *views]}
-
-
-def _curve(values: np.ndarray) -> list[list[float]]:
-    relative = np.asarray(values) / values[0]
-    places = np.unique(np.geomspace(1, len(relative), MOST_VALUES).round().astype(int))
-    return [[int(i), float(f"{relative[i - 1]:.4g}")] for i in places]
 
 
 def drawn_rows(model: Any) -> np.ndarray:
@@ -133,36 +68,75 @@ def drawn_layout(model: Any) -> np.ndarray | None:
     return reused(("t-SNE", id(H)), model, lambda: tsne(np.asarray(H)[drawn_rows(model)]))
 
 
-def _samples(subject: Subject, shown: np.ndarray) -> Any:
+def round_steps(last: float) -> list[float]:
+    """Return about five round numbers from 0 on.
+
+    >>> round_steps(4500.0)
+    [0.0, 1000.0, 2000.0, 3000.0, 4000.0]
+    """
+    step = 10.0 ** np.floor(np.log10(last))
+    step *= next(part for part in (0.1, 0.2, 0.5, 1.0) if last / (part * step) <= 6 or part == 1.0)
+    return [float(t) for t in np.arange(0, last + step / 100, step)]
+
+
+def _spectra(page: Any, shown: np.ndarray) -> Any:
+    """Return relative eigenvalues; kernels on logarithmic axes, graphs on plain ones."""
+    model, kept = page.model, view_spectra_of(page.model)
+    if kept is None:
+        return None
+    k = int(model.n_clusters)
+    if isinstance(model, MKCDNM):
+        views = [{"title": page.views[p], "points": _curve(kept.values[p]), "k": k,
+                  "kept": int(model.dimensions_[p])} for p in shown]  # fmt: skip
+        return {"log": True, "panels": views}
+    fused = {"title": "Fused graph", "points": _curve(model.eigenvalues_), "k": k}
+    views = [{"title": page.views[p], "points": _curve(kept.values[p]), "k": k - 1}
+             for p in shown]  # fmt: skip
+    return {"log": False, "panels": [fused, *views]}
+
+
+def _curve(values: np.ndarray) -> list[list[float]]:
+    relative = np.asarray(values) / values[0]
+    places = np.unique(np.geomspace(1, len(relative), MOST_VALUES).round().astype(int))
+    return [[int(i), float(f"{relative[i - 1]:.4g}")] for i in places]
+
+
+def _samples(page: Any, shown: np.ndarray) -> Any:
     """Return the drawn samples and their coordinates, for the embedding and each view."""
-    H = getattr(subject.model, "embedding_", None)
+    H = getattr(page.model, "embedding_", None)
     if H is None:
         return None
-    labels, kept = subject.labels, view_spectra_of(subject.model)
-    parts = [] if kept is None else [(kept.heads[p], subject.present(int(p))) for p in shown]
-    rows = drawn_rows(subject.model)
+    kept, rows = view_spectra_of(page.model), drawn_rows(page.model)
+    parts = [] if kept is None else [(kept.heads[p], page.present(int(p))) for p in shown]
     held = [(head[rows], None if there is None else there[rows]) for head, there in parts]
     plane = principal_plane(H)
-    planes = [plane, *(aligned(principal_plane(*part), plane) for part in parts)]
+    planes = [plane, *(drawing.rotate_onto(principal_plane(*part), plane) for part in parts)]
     layouts = {"principal": [_whole(points[rows], points) for points in planes]}
-    near = drawn_layout(subject.model)
+    near = drawn_layout(page.model)
     if near is not None:
-        both = [near, *(predicted(near, *part) for part in held)]
+        both = [near, *(drawing.predict_layout(near, *part) for part in held)]
         layouts["tsne"] = [_whole(points, near) for points in both]
-    first = "tsne" if near is not None and subject.k > TSNE_ABOVE else "principal"
     return {
-        "names": [subject.samples[i] for i in rows],
-        "clusters": labels[rows].tolist(),
-        "alternatives": recolored(subject, rows),
-        "classes": None if subject.classes is None else subject.classes[rows].tolist(),
-        "total": len(labels),
-        "first": first,
+        "names": [page.samples[i] for i in rows],
+        "clusters": page.labels[rows].tolist(),
+        "alternatives": [labels[rows].tolist() for labels in other_labels(page)],
+        "classes": None if page.classes is None else page.classes[rows].tolist(),
+        "total": len(page.labels),
+        "first": "tsne" if near is not None and page.k > TSNE_ABOVE else "principal",
         "layouts": layouts,
     }
 
 
-def _blocks(subject: Subject, shown: np.ndarray) -> Any:
-    model, labels = subject.model, subject.labels
+def other_labels(page: Any) -> list[np.ndarray]:
+    """Return the labels (n,) of every other answer, where they are of all samples and not many."""
+    found, n = page.explanation, len(page.labels)
+    if found is None or len(found.index) != n or n > RECOLORED:
+        return []
+    return [other.labels for other in found.alternatives]
+
+
+def _blocks(page: Any, shown: np.ndarray) -> Any:
+    model, labels = page.model, page.labels
     kept = view_spectra_of(model)
     if hasattr(model, "embedding_"):
         first = block_means(model.embedding_, labels, CELLS)
@@ -171,7 +145,7 @@ def _blocks(subject: Subject, shown: np.ndarray) -> Any:
     else:
         return None
     views = [] if kept is None else [
-        block_means(kept.heads[p], labels, CELLS, subject.present(int(p))) for p in shown
+        block_means(kept.heads[p], labels, CELLS, page.present(int(p))) for p in shown
     ]  # fmt: skip
     return {
         "first": first_title(model),
@@ -181,15 +155,7 @@ def _blocks(subject: Subject, shown: np.ndarray) -> Any:
     }
 
 
-def _classes(subject: Subject) -> Any:
-    if subject.classes is None:
-        return None
-    names, table = class_table(subject.classes, subject.labels)
-    return {"names": names, "counts": table.tolist()} if len(names) <= MOST_CLASSES else None
-
-
-def _choice(subject: Subject) -> Any:
-    found: Any = subject.choice
+def _choice(found: Any) -> Any:
     if found is None:
         return None
     columns = {name: [getattr(row, name) for row in found.table]
@@ -200,6 +166,24 @@ def _choice(subject: Subject) -> Any:
         "range": [found.low, found.high] if found.structure and found.high > found.low else None,
         **{name: _rounded(np.array(values), 3) for name, values in columns.items()},
     }
+
+
+def _survival(found: Survival | None) -> Any:
+    """Return the steps of the Kaplan-Meier curves, and the times of the numbers at risk."""
+    if found is None:
+        return None
+    curves = [
+        {"cluster": each.cluster,
+         "points": [[float(f"{t:.6g}"), _rounded(s, 4)]
+                    for t, s in zip(each.times, each.survival, strict=True)]}
+        for each in found.curves
+    ]  # fmt: skip
+    return {"curves": curves, "ticks": survival_ticks(found)}
+
+
+def survival_ticks(found: Survival) -> list[float]:
+    """Return the times for which a page gives the numbers at risk."""
+    return round_steps(max(float(each.times[-1]) for each in found.curves) or 1.0)
 
 
 def _whole(points: np.ndarray, reference: np.ndarray) -> list[int | None]:

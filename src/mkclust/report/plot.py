@@ -16,31 +16,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..agreement.chance import mean_agreement, ranking, unrelated
 from ..agreement.spectra import ViewSpectra, view_spectra_of
 from ..dual_noise.noise import Noise
-from ..exceptions import InputError
-from ..inspection.stability import Stability
-from . import palette
+from ..exceptions import InputError, MkclustWarning, warn
+from ..inspection import Markers, Stability
+from ..inspection.fitting import views_of
+from ..inspection.markers import feature_names
+from .answers import answer_questions, named_answers
 from .charts import TSNE_ABOVE, first_title
-from .layout import (
-    aligned,
+from .drawing import (
+    HEAT_LIGHT,
     block_edges,
     block_means,
+    cluster_style,
+    co_clustering,
     graph_means,
-    predicted,
+    predict_layout,
     principal_plane,
+    rotate_onto,
     sample_rows,
     tsne,
 )
 from .words import DISSOLVED, STABLE, number
 
 MOST_DRAWN = 2000  # samples
+MOST_CLUSTERED = 600  # samples of a co-clustering heat map
+CUT = 2.5  # standard deviations that have the full color
+DPI = 200
+FORMATS: dict[str, dict[str, Any]] = {  # with what keeps the date out of a file
+    "svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {},
+}  # fmt: skip
 CELLS = 300  # of a block heat map, each way
 ALARM = "#b3261e"
 MAIN, OTHER = "#2f6f9f", "#c26a1b"
@@ -56,7 +69,7 @@ def agreement(model: Any, ax: Any = None) -> Any:
     found = _of(model, "agreement_")
     order = ranking(model)
     ax = _axes(ax, 0.7 * len(order) + 2.2)
-    image = ax.imshow(found[np.ix_(order, order)], vmin=0, vmax=1, cmap=_heat())
+    image = ax.imshow(found[np.ix_(order, order)], vmin=0, vmax=1, cmap=_ramp("heat", HEAT_LIGHT))
     for y, p in enumerate(order):
         for x, q in enumerate(order):
             if p != q and len(order) <= 14 and not np.isnan(found[p, q]):
@@ -134,21 +147,109 @@ def blocks(model: Any, view: str | None = None, ax: Any = None) -> Any:
         image = block_means(np.asarray(model.embedding_), labels, CELLS)
     else:
         image = graph_means(np.asarray(_of(model, "graph_")), labels, CELLS)
-    ax = _axes(ax, 5.0)
-    ax.imshow(image, vmin=0, vmax=1, cmap=_heat(), extent=(0, 1, 1, 0), interpolation="nearest")
+    return _draw_square(image, labels, view or first_title(model), ax)
+
+
+def consensus(found: Stability, ax: Any = None) -> Any:
+    """Draw how often refits to halves put two samples into one cluster, samples by cluster."""
+    _require(found, Stability, "consensus", "mkclust.stability")
+    rows = sample_rows(found.labels, MOST_CLUSTERED)
+    image = co_clustering(found.refits, found.labels, MOST_CLUSTERED)
+    return _draw_square(image, found.labels[rows], "Co-clustering in refits", ax, "share of refits")
+
+
+def sizes(model: Any, found: Stability | None = None, ax: Any = None) -> Any:
+    """Draw the number of samples of every cluster; with a `Stability`, its reproducibility too."""
+    check_is_fitted(model, "labels_")
+    counts = np.bincount(model.labels_)
+    ax = _axes(ax, 0.35 * len(counts) + 1.4, 6.0)
+    ax.barh(range(len(counts)), counts, color=[cluster_style(c)[0] for c in range(len(counts))])
+    for c, count in enumerate(counts):
+        kept = None if found is None else float(np.mean(found.samples[found.labels == c]))
+        more = "" if kept is None else f", reproducibility {number(kept)}"
+        ax.annotate(f" {count}{more}", (count, c), va="center", fontsize=9)
+    ax.set_yticks(range(len(counts)), [f"cluster {c}" for c in range(len(counts))])
+    ax.invert_yaxis()
+    ax.set_xlim(0, counts.max() * (1.15 if found is None else 1.6))
+    ax.set(xlabel="samples", title="Sizes of clusters")
+    return _plain(ax)
+
+
+def features(model: Any, views: Any, found: Markers, count: int = 5, ax: Any = None) -> Any:
+    """Draw the first `count` markers of every cluster as a heat map of features by samples.
+
+    Samples are sorted by cluster. Values are standardized over the samples of the view, and cut
+    at 2.5 standard deviations; samples that a view lacks are gray.
+    """
+    _require(found, Markers, "features", "mkclust.inspection.markers")
+    data, rows = views_of(model, views)
+    labels = np.asarray(model.labels_)[rows]
+    order = np.argsort(labels, kind="stable")
+    first = np.concatenate([found.top(c, count) for c in range(int(labels.max()) + 1)])
+    chosen = dict.fromkeys(zip(found.view[first], found.feature[first], strict=True))
+    image = np.array([_standardized(model, data, *each)[order] for each in chosen])
+    ax = _axes(ax, 0.22 * len(chosen) + 1.6, 7.5)
+    colors = _ramp("signed", (cluster_style(1)[0], "white", cluster_style(0)[0]))
+    colors.set_bad("#d5dbe1")
+    drawn = ax.imshow(image, cmap=colors, vmin=-CUT, vmax=CUT, aspect="auto", extent=(0, 1, 1, 0),
+                      interpolation="nearest")  # fmt: skip
     edges = block_edges(labels)
     for cluster, (start, end) in enumerate(pairwise(edges)):
-        color, _ = palette.style(cluster)
-        bands = ((start, 0.03, end - start, -0.035), (-0.035, end - start, 0.03, start))
-        for x, height, width, bottom in bands:
-            ax.bar(x, height, width, bottom, align="edge", color=color, linewidth=0)
-    middles = (edges[:-1] + edges[1:]) / 2
-    ax.set_yticks(middles, [str(cluster) for cluster in range(len(middles))])
+        ax.bar(start, 0.025, end - start, -0.03, align="edge", color=cluster_style(cluster)[0])
+        ax.axvline(end, color="white", linewidth=1)
+    ax.set_xticks((edges[:-1] + edges[1:]) / 2, [f"{c}" for c in range(len(edges) - 1)])
+    ax.set_yticks((np.arange(len(chosen)) + 0.5) / len(chosen), [str(name) for _, name in chosen],
+                  fontsize=8)  # fmt: skip
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set(xlim=(-0.04, 1), ylim=(1, -0.04), xticks=[], ylabel="cluster")
-    ax.set_title(view or first_title(model))
+    ax.set(ylim=(1, -0.03), xlim=(0, 1), xlabel="samples by cluster", title="Markers of clusters")
+    ax.figure.colorbar(drawn, ax=ax, shrink=0.7, label="standard deviations from the mean")
     return ax
+
+
+def write_figures(
+    model: Any, views: Any, folder: Any, format: str = "svg", *, answers: Sequence[Any] = ()
+) -> list[Path]:
+    """Write the figures of a paper: map, sizes, consensus and, of tables, features.
+
+    Parameters
+    ----------
+    model : MultiViewClusterer
+        Fitted to `views`.
+    views : as for its `fit`
+    folder : path
+        Made if it does not exist; files of the same names are replaced.
+    format : {"svg", "pdf", "png"}
+    answers : sequence
+        Results of `stability` and `markers`, which are computed otherwise.
+
+    Returns
+    -------
+    paths : list of Path
+        Without an embedding there is no map; a warning says which others the data do not allow.
+    """
+    if format not in FORMATS:
+        raise InputError(f"format must be svg, pdf or png, got {format!r}")
+    import matplotlib.pyplot as plt
+
+    found, skipped = answer_questions(model, views, answers, wanted=("stability", "markers"))
+    for reason in skipped:
+        warn(reason, MkclustWarning)
+    named = named_answers(found)
+    drawn = {"sizes": sizes(model, named.get("stability"))}
+    if hasattr(model, "embedding_"):
+        drawn["map"] = embedding(model)
+    if "stability" in named:
+        drawn["consensus"] = consensus(named["stability"])
+    if "markers" in named:
+        drawn["features"] = features(model, views, named["markers"])
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    paths = [Path(folder, f"{name}.{format}") for name in drawn]
+    for path, ax in zip(paths, drawn.values(), strict=True):
+        with plt.rc_context({"svg.hashsalt": path.stem, "pdf.fonttype": 42}):
+            ax.figure.savefig(path, dpi=DPI, metadata=FORMATS[format])
+        plt.close(ax.figure)
+    return paths
 
 
 def spectrum(model: Any, ax: Any = None) -> Any:
@@ -166,7 +267,7 @@ def spectrum(model: Any, ax: Any = None) -> Any:
         ax.plot(np.arange(1, len(values) + 1), values, color="black", linewidth=2.5,
                 label="fused graph")  # fmt: skip
     for rank, p in enumerate(ranking(model)):
-        color, marker = palette.style(rank)
+        color, marker = cluster_style(rank)
         values, name = kept.values[p] / kept.values[p][0], str(model.view_names_in_[p])
         d = None if dimensions is None else int(dimensions[p])
         first = 2 if d is None else 1
@@ -199,7 +300,7 @@ def embedding(model: Any, view: str | None = None, layout: str = "auto", ax: Any
     points = _layout(model, view, H, rows, layout)
     ax = _axes(ax, 5.0, 5.6)
     for cluster in range(int(labels.max()) + 1):
-        color, marker = palette.style(cluster)
+        color, marker = cluster_style(cluster)
         own = points[labels[rows] == cluster]
         ax.scatter(
             *own.T, s=14, color=color, marker=marker, alpha=0.75, linewidths=0, label=str(cluster)
@@ -219,7 +320,7 @@ def evolution(model: Any, ax: Any = None) -> Any:
     rounds = np.arange(1, len(history) + 1)
     d = np.array([step.d for step in history])
     for rank, p in enumerate(ranking(model)):
-        color, marker = palette.style(rank)
+        color, marker = cluster_style(rank)
         line = LINES[rank % len(LINES)]  # dashes, so that coinciding lines stay visible
         ax.plot(rounds, d[:, p], color=color, linestyle=line, marker=marker, markersize=5,
                 label=f"{model.view_names_in_[p]}, d = {d[-1, p]}")  # fmt: skip
@@ -262,13 +363,10 @@ def choice(found: Any, ax: Any = None) -> Any:
 
 def stability(found: Stability, ax: Any = None) -> Any:
     """Draw the mean Jaccard index of every cluster and its match in refits to halves."""
-    if not isinstance(found, Stability):
-        raise InputError(
-            f"plot.stability takes the result of mkclust.stability, not {type(found).__name__}"
-        )
+    _require(found, Stability, "stability", "mkclust.stability")
     k = len(found.clusters)
     ax = _axes(ax, 0.35 * k + 1.4, 6.0)
-    ax.barh(range(k), found.clusters, color=[palette.style(c)[0] for c in range(k)])
+    ax.barh(range(k), found.clusters, color=[cluster_style(c)[0] for c in range(k)])
     for cluster, value in enumerate(found.clusters):
         ax.annotate(f" {number(value, 3)}", (value, cluster), va="center", fontsize=9)
     ax.set_yticks(range(k), [f"cluster {cluster}" for cluster in range(k)])
@@ -279,6 +377,45 @@ def stability(found: Stability, ax: Any = None) -> Any:
     ax.set_xlabel(f"mean Jaccard index (below {DISSOLVED} dissolved, from {STABLE} on stable)")
     ax.set_title("Stability of clusters")
     return _plain(ax)
+
+
+def _draw_square(
+    image: np.ndarray, labels: np.ndarray, title: str, ax: Any, legend: str | None = None
+) -> Any:
+    """Draw a matrix of samples by samples, sorted by cluster, with the clusters along its edges."""
+    ax = _axes(ax, 5.0)
+    drawn = ax.imshow(image, vmin=0, vmax=1, cmap=_ramp("heat", HEAT_LIGHT), extent=(0, 1, 1, 0),
+                      interpolation="nearest")  # fmt: skip
+    edges = block_edges(labels)
+    for cluster, (start, end) in enumerate(pairwise(edges)):
+        color, _ = cluster_style(cluster)
+        bands = ((start, 0.03, end - start, -0.035), (-0.035, end - start, 0.03, start))
+        for x, height, width, bottom in bands:
+            ax.bar(x, height, width, bottom, align="edge", color=color, linewidth=0)
+    middles = (edges[:-1] + edges[1:]) / 2
+    ax.set_yticks(middles, [str(cluster) for cluster in range(len(middles))])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set(xlim=(-0.04, 1), ylim=(1, -0.04), xticks=[], ylabel="cluster", title=title)
+    if legend is not None:
+        ax.figure.colorbar(drawn, ax=ax, shrink=0.8, label=legend)
+    return ax
+
+
+def _standardized(model: Any, data: Any, view: str, feature: Any) -> np.ndarray:
+    """Return the values (n,) of a feature, standardized and cut; NaN where the view lacks them."""
+    p = list(data.names).index(view)
+    column = data.views[p][:, int(np.flatnonzero(feature_names(model, data, p) == feature)[0])]
+    values = np.asarray(column.todense() if sp.issparse(column) else column, dtype=float).ravel()
+    if data.present is not None:
+        values = np.where(data.present[:, p], values, np.nan)
+    spread = np.nanstd(values)
+    return np.clip((values - np.nanmean(values)) / (spread if spread > 0 else 1.0), -CUT, CUT)
+
+
+def _require(found: Any, kind: type, plot: str, function: str) -> None:
+    if not isinstance(found, kind):
+        raise InputError(f"plot.{plot} takes the result of {function}, not {type(found).__name__}")
 
 
 def _of(model: Any, attribute: str) -> Any:
@@ -324,12 +461,12 @@ def _layout(model: Any, view: str | None, H: np.ndarray, rows: np.ndarray, asked
     if near is None:
         points = principal_plane(H)
         if view is not None:
-            points = aligned(principal_plane(*_view(model, view)), points)
+            points = rotate_onto(principal_plane(*_view(model, view)), points)
         return points[rows]
     if view is None:
         return near
     head, present = _view(model, view)
-    return predicted(near, head[rows], None if present is None else present[rows])
+    return predict_layout(near, head[rows], None if present is None else present[rows])
 
 
 def _axes(ax: Any, height: float, width: float | None = None) -> Any:
@@ -340,10 +477,10 @@ def _axes(ax: Any, height: float, width: float | None = None) -> Any:
     return plt.subplots(figsize=(width or height * 1.15, height), layout="constrained")[1]
 
 
-def _heat() -> Any:
+def _ramp(name: str, colors: Sequence[str]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("mkclust", palette.HEAT_LIGHT)
+    return LinearSegmentedColormap.from_list(name, colors)
 
 
 def _name_views(ticks: Any, texts: Any, model: Any, order: np.ndarray, **style: Any) -> None:

@@ -1,26 +1,20 @@
-"""Sentences about a fitted model."""
+"""Sentences about a fitted model, and how numbers and names are written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .._version import __version__
-from ..agreement.chance import mean_agreement, ranking, unrelated
-from ..agreement.weights import REDUNDANT, discounted_agreement
-from ..inspection.view_influence import describe_ari
-from ..metrics import accuracy
-from .subject import Subject
+from ..agreement.chance import mean_agreement, ranking
+from ..agreement.weights import REDUNDANT
 
 METRICS = {"acc": "ACC", "nmi": "NMI (max)", "purity": "purity", "ari": "ARI"}
-STRONG, FAIR = 0.5, 0.25  # mean agreement that is called strong, and fair
+FAIR = 0.25  # mean agreement from which a small weight calls for an explanation
 STABLE, DISSOLVED = 0.75, 0.5  # limits of the Jaccard index by Hennig (2007)
-SHARED_WEIGHT = (
-    "Weights are not quality scores: redundant views share their weight, so several good but "
-    "similar views may each weigh less than one weaker, distinctive view."
-)
+LONGEST = 120  # characters of a name that a page shows
 INGREDIENTS = {
     "graph-fusion": (
         "Self-tuning affinities: L. Zelnik-Manor, P. Perona. Self-tuning spectral clustering. "
@@ -31,46 +25,17 @@ INGREDIENTS = {
 }
 
 
-def summary(subject: Subject) -> str:
+def summary(model: Any, n_views: int, kernels: bool) -> str:
     """Return the result in one sentence."""
-    n, m, sizes = len(subject.labels), len(subject.views), np.bincount(subject.labels)
+    sizes = np.bincount(model.labels_)
+    n, views = sizes.sum(), counted(n_views, "kernel" if kernels else "view")
+    if len(sizes) == 1:
+        return f"All {n} samples, described by {views}, are in one cluster by {model.title}."
     spread = f"{sizes.min()} to {sizes.max()}" if sizes.min() < sizes.max() else f"{sizes[0]}"
-    what = "kernel" if subject.kernels else "view"
     return (
-        f"{subject.model.title} divided {n} samples, described by {counted(m, what)}, into "
-        f"{counted(subject.k, 'cluster')} of {spread} samples."
+        f"{model.title} divided {n} samples, described by {views}, into "
+        f"{counted(len(sizes), 'cluster')} of {spread} samples."
     )
-
-
-def findings(subject: Subject) -> list[str]:
-    """Return what else the first screen says: which views agree, and the known classes."""
-    lines = list(_agreement(subject))
-    if subject.explanation is not None:
-        lines.append(sentence(str(subject.explanation)))
-    if subject.classes is not None:
-        share = 100 * accuracy(subject.classes, subject.labels)
-        lines.append(f"{share:.1f} % of the samples are in the cluster matched to their class.")
-    return lines
-
-
-def alarm(subject: Subject) -> str:
-    """Return which views are unrelated to the others; empty where none or all are."""
-    names = subject.unrelated
-    return f"{unrelated_words(names)}." if 0 < len(names) < len(subject.views) else ""
-
-
-def _agreement(subject: Subject) -> Iterator[str]:
-    order, alone = ranking(subject.model), unrelated(subject.model)
-    related = [subject.views[p] for p in order if p not in alone]
-    if not hasattr(subject.model, "agreement_") or len(order) < 2:
-        return
-    if not related:
-        yield "No two views agree beyond chance: the clusters may be arbitrary."
-        return
-    if len(related) > 2:
-        yield f"{related[0]} agrees most with the other views, {related[-1]} least."
-    if not alone:
-        yield "Every view agrees with at least one other beyond chance."
 
 
 def unrelated_words(names: Sequence[str]) -> str:
@@ -83,35 +48,17 @@ def unrelated_words(names: Sequence[str]) -> str:
     return f"{listed(names)} {verb} with no other view beyond chance"
 
 
-def advice(subject: Subject) -> str:
-    """Return what to do about unrelated views, and what leaving them out changes if known."""
-    names, found = subject.unrelated, subject.influence
-    if found is not None and found.without_unrelated is not None:
-        left = found.without_unrelated
-        return (
-            f"Without {listed(names)} the labels are {describe_ari(left.ari)} (ARI "
-            f"{number(left.ari, 3)} to those on this page)."
-        )
-    return (
-        f"Leave out {listed(names)} and compare: views that are unrelated to the others mostly add "
-        "noise."
-    )
-
-
-def low_weights(subject: Subject) -> str:
-    """Return why views can weigh little, with the clearest example among these views."""
-    model = subject.model
-    trust, m = mean_agreement(model.agreement_), len(subject.views)
-    shown = discounted_agreement(model.agreement_, model.redundancy_)[0]
+def explain_low_weight(model: Any, names: Sequence[str]) -> str:
+    """Return the clearest example of a view that agrees well and weighs little, if there is one."""
+    trust = mean_agreement(model.agreement_)
     for p in ranking(model):
-        shared = [subject.views[q] for q in redundant_with(model.redundancy_, p)]
-        if shared and trust[p] >= FAIR and model.weights_[p] < 1 / m:
+        shared = [names[q] for q in redundant_with(model.redundancy_, p)]
+        if shared and trust[p] >= FAIR and model.weights_[p] < 1 / len(names):
             return (
-                f"{SHARED_WEIGHT} Here {subject.views[p]} has agreement {number(shown[p], 2)} and "
-                f"weight {number(model.weights_[p], 2)}, because it is redundant with "
-                f"{listed(shared)}."
+                f"Here {names[p]} has agreement {number(trust[p], 2)} but weight "
+                f"{number(model.weights_[p], 2)}, because it is redundant with {listed(shared)}."
             )
-    return SHARED_WEIGHT
+    return ""
 
 
 def redundant_with(redundancy: np.ndarray, p: int) -> list[int]:
@@ -124,63 +71,30 @@ def redundant_with(redundancy: np.ndarray, p: int) -> list[int]:
     return [int(q) for q in order if q != p and redundancy[p, q] > REDUNDANT]
 
 
-def steadiness(jaccard: float) -> str:
+def stability_word(jaccard: float) -> str:
     """Return one word for the mean Jaccard index of a cluster, after C. Hennig (2007).
 
-    >>> steadiness(0.9), steadiness(0.65), steadiness(0.3)
+    >>> stability_word(0.9), stability_word(0.65), stability_word(0.3)
     ('stable', 'uncertain', 'dissolved')
     """
     return "stable" if jaccard >= STABLE else "uncertain" if jaccard >= DISSOLVED else "dissolved"
 
 
-def level(agreement: float, alone: bool) -> str:
-    """Return one word for the mean agreement of a view with the others."""
-    if alone:
-        return "unrelated"
-    if np.isnan(agreement):
-        return "–"
-    shown = round(agreement, 2)
-    return "strong" if shown >= STRONG else "fair" if shown >= FAIR else "weak"
-
-
-def warnings(subject: Subject) -> list[str]:
-    """Return the warnings of the fit, each once."""
-    found = list(dict.fromkeys(subject.notes))
-    own = [*getattr(subject.model, "notes_", ()), *_from_model(subject)]
-    return [*found, *(note for note in own if not any(note in given for given in found))]
-
-
-def _from_model(subject: Subject) -> Iterator[str]:
-    model = subject.model
+def model_warnings(model: Any, given: Sequence[str]) -> list[str]:
+    """Return the warnings of a fit, those that were given first, each once."""
+    own = list(getattr(model, "notes_", ()))
     if not getattr(model, "converged_", True):
-        yield f"{model.title} stopped after {model.n_iter_} iterations without converging."
-    if subject.k < model.n_clusters:
-        yield f"{subject.k} clusters were found where {model.n_clusters} were asked for."
+        own.append(f"{model.title} stopped after {model.n_iter_} iterations without converging.")
+    found = len(np.bincount(model.labels_))
+    if found < model.n_clusters:
+        verb = "was" if found == 1 else "were"
+        own.append(f"{counted(found, 'cluster')} {verb} found, {model.n_clusters} were asked for.")
+    shown = list(dict.fromkeys(given))
+    return [*shown, *(note for note in own if not any(note in each for each in shown))]
 
 
-def certificate(subject: Subject) -> list[str]:
-    """Return what is proven about the dimensions that MKC-DNM chose."""
-    model, found = subject.model, subject.model.certificate_
-    proven = str(found)
-    lines = [
-        "MKC-DNM keeps as few leading eigenvectors of the views as possible while every pair of "
-        f"views still overlaps: {found.objective} in all, over "
-        f"{counted(len(subject.views), 'view')}.",
-        proven[0].upper() + proven[1:] + ".",
-    ]
-    if not found.whole_spectrum:
-        lines.append(
-            f"The proof covers the first {found.eigenvectors} eigenvectors of each view; choices "
-            "that use more are not covered."
-        )
-    if not found.optimal and model.solver != "exact":
-        lines.append('solver="exact" finds the optimum and proves it.')
-    return lines
-
-
-def convergence(subject: Subject) -> str:
+def convergence(model: Any) -> str:
     """Return how the iterations of a compared method ended."""
-    model = subject.model
     times = counted(int(getattr(model, "n_iter_", 1)), "iteration")
     if not hasattr(model, "converged_"):
         return f"{model.title} makes a fixed number of iterations: {times}."
@@ -189,31 +103,12 @@ def convergence(subject: Subject) -> str:
     return f"The {what} {ended} after {times}. A global optimum is not guaranteed."
 
 
-def citations(subject: Subject) -> list[str]:
+def citations(model: Any) -> list[str]:
     """Return what to cite for the labels: the method that produced them, and its ingredients."""
-    model = subject.model
     own = f"{model.title}: {model.reference}"
     if model.name in INGREDIENTS:
         own = f"{model.title}: mkclust {__version__}, method “{model.name}”"
     return [f"{line}." for line in (own, *INGREDIENTS.get(model.name, ()))]
-
-
-def number(value: float, digits: int) -> str:
-    """Return a rounded number, without a negative zero; a dash for NaN.
-
-    >>> number(-0.001, 2), number(0.9952, 2), number(float("nan"), 2)
-    ('0.00', '1.00', '–')
-    """
-    return "–" if np.isnan(value) else f"{round(float(value), digits) + 0.0:.{digits}f}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> counted(1, "view"), counted(2, "view")
-    ('1 view', '2 views')
-    """
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def description(model: Any) -> list[str]:
@@ -223,15 +118,44 @@ def description(model: Any) -> list[str]:
     return [f"{line}." if line.startswith(names) else sentence(line) for line in lines]
 
 
-def sentence(line: str) -> str:
+def number(value: float, digits: int = 2) -> str:
+    """Return a rounded number, without a negative zero; a dash for NaN.
+
+    >>> number(-0.001, 2), number(0.9952, 2), number(float("nan"), 2)
+    ('0.00', '1.00', '–')
+    """
+    return "–" if np.isnan(value) else f"{round(float(value), digits) + 0.0:.{digits}f}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "view"), counted(2, "view")
+    ('1 view', '2 views')
+    """
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
+def sentence(line: object) -> str:
     """Return a line with a capital first letter and a full stop.
 
     >>> sentence("every cluster is stable")
     'Every cluster is stable.'
     """
-    return line[:1].upper() + line[1:] + ("" if line.endswith(".") else ".")
+    text = str(line)
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
     """Return names in a row: a, b and c."""
     return f" {last} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def shortened(name: object) -> str:
+    """Cut a name to the length that a page shows.
+
+    >>> len(shortened("x" * 1000))
+    120
+    """
+    text = str(name)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"

@@ -9,11 +9,6 @@ const Charts = (() => {
   const color = (cluster) => data.colors[mode()][cluster % count];
   const shape = (cluster) => data.shapes[Math.floor(cluster / count) % data.shapes.length];
   const heat = () => data.heat[mode()];
-  const onHeat = (share) => ((share ?? 0) > 0.55 ? css("--ground") : css("--ink"));
-  const roomy = { min: 0, boundaryGap: [0, "14%"] }; // for the number after a bar
-  const longest = Math.max(...data.views.map((view) => view.name.length));
-  const viewNames = () => ({ interval: 0, width: Math.min(innerWidth < 640 ? 110 : 190, 30 + 7.5 * longest), overflow: "break", lineHeight: 14, hideOverlap: false });
-  const short = { width: 108, overflow: "truncate" };
 
   function tip(...lines) {
     const box = document.createElement("div");
@@ -35,8 +30,6 @@ const Charts = (() => {
     };
   }
 
-  const viewColor = (_, index) => css(data.views[index].unrelated ? "--alarm" : "--ink");
-
   function axis(kind, more = {}) {
     const line = { lineStyle: { color: css("--line") } };
     const { axisLabel, ...rest } = more;
@@ -46,103 +39,6 @@ const Charts = (() => {
       nameTextStyle: { color: css("--quiet") },
       axisLabel: { color: css("--quiet"), hideOverlap: true, ...axisLabel }, ...rest,
     };
-  }
-
-  function cells(rows, columns, values, text, formatter, more) {
-    const items = values.flatMap((row, y) => row.map((value, x) => ({
-      value: [x, y, value],
-      label: { show: text !== null, color: onHeat(value), formatter: () => (text ? text(x, y) : "") },
-    })));
-    return {
-      ...base(formatter),
-      grid: { left: 8, right: 12, top: 8, bottom: 8, containLabel: true },
-      xAxis: axis("category", { data: columns, position: "top", ...more.x }),
-      yAxis: axis("category", { data: rows, inverse: true, ...more.y }),
-      visualMap: { show: false, min: 0, max: 1, inRange: { color: heat() } },
-      series: [{ type: "heatmap", data: items, itemStyle: { borderColor: css("--ground"), borderWidth: 1 },
-        emphasis: { itemStyle: { borderColor: css("--ink"), borderWidth: 2 } } }],
-    };
-  }
-
-  // Rows have names; columns have the numbers of the rows, so that long names are never cut there.
-  function pairs(word, values) {
-    const names = data.views.map((view, at) => `${at + 1}. ${view.name}`);
-    const label = { color: viewColor, interval: 0, hideOverlap: false };
-    const few = names.length <= 14;
-    return cells(names, names.map((_, at) => String(at + 1)), values,
-      few ? (x, y) => (x === y || values[y][x] === null ? "" : values[y][x].toFixed(2)) : null,
-      ({ value }) => tip(`${data.views[value[1]].name} and ${data.views[value[0]].name}`,
-        value[2] === null ? `${word} unknown: too few common samples` : `${word} ${value[2].toFixed(2)}`),
-      { x: { axisLabel: { ...label, hideOverlap: true } }, y: { axisLabel: { ...label, ...viewNames() } } });
-  }
-  // Rows are views, columns clusters: names of views may be long, numbers of clusters are not.
-  // The legend (report/answers.py) mentions brackets if there are some and at most 16 clusters.
-  function profile() {
-    const { values, chance } = data.profile;
-    const names = data.views.map((view) => view.name);
-    const columns = values[0].map((_, cluster) => String(cluster));
-    const shown = (x, y) => (values[y][x] === null ? "" : chance[y][x] ? `(${values[y][x].toFixed(2)})` : values[y][x].toFixed(2));
-    return cells(names, columns, values, columns.length <= (innerWidth < 640 ? 7 : 16) ? shown : null,
-      ({ value }) => tip(`${names[value[1]]}, cluster ${value[0]}`,
-        value[2] === null ? "too few samples" : `separation ${value[2].toFixed(2)}${chance[value[1]][value[0]] ? ", within chance" : ""}`),
-      { x: {}, y: { axisLabel: { ...viewNames(), color: viewColor } } });
-  }
-  const agreement = () => pairs("agreement", data.agreement);
-  const redundancy = () => pairs("redundancy", data.redundancy);
-
-  function classes() {
-    const { names, counts } = data.classes;
-    const sizes = counts.map((row) => row.reduce((sum, value) => sum + value, 0));
-    const shares = counts.map((row, y) => row.map((value) => value / (sizes[y] || 1)));
-    const clusters = counts.map((_, cluster) => `cluster ${cluster}`);
-    return cells(clusters, names, shares, names.length <= 16 ? (x, y) => counts[y][x] || "" : null,
-      ({ value }) => tip(`cluster ${value[1]}, class ${names[value[0]]}`,
-        `${counts[value[1]][value[0]]} samples, ${(100 * value[2]).toFixed(1)} % of the cluster`),
-      { x: { axisLabel: { ...short, rotate: names.length > 12 ? 60 : 0 } }, y: {} });
-  }
-
-  function bars(panels, names, labelColor, height) {
-    const option = { ...base(({ seriesName, name, value }) => tip(name, `${seriesName} ${value.value ?? value}`)),
-      grid: [], xAxis: [], yAxis: [], series: [], title: [] };
-    panels.forEach((panel, at) => {
-      const left = at ? "60%" : 96;
-      const right = panels.length === 1 || at ? 28 : "46%";
-      option.title.push({ text: panel.title, left, top: 0,
-        textStyle: { color: css("--ink"), fontSize: 13, fontWeight: 600 } });
-      option.grid.push({ left, right, top: 28, bottom: 28 });
-      option.xAxis.push(axis("value", { gridIndex: at, splitNumber: 4, ...panel.axis }));
-      option.yAxis.push(axis("category", { gridIndex: at, data: names, inverse: true,
-        axisLabel: { show: at === 0, color: labelColor, interval: 0, width: 90, overflow: "break", lineHeight: 14 } }));
-      option.series.push({ name: panel.title, xAxisIndex: at, yAxisIndex: at, barMaxWidth: height, ...panel.series });
-    });
-    return option;
-  }
-
-  function noise() {
-    const names = data.views.map((view) => view.name);
-    const bar = (values, tone, position) => ({ type: "bar", data: values, itemStyle: { color: css(tone) },
-      label: { show: true, position, color: css("--quiet"), fontSize: 11, formatter: ({ value }) => value.toFixed(2) } });
-    return bars([
-      { title: "N-noise", series: bar(data.noise.null, "--main", "right"), axis: roomy },
-      { title: "C-noise", series: bar(data.noise.column, "--other", "left"), axis: { max: 0, boundaryGap: ["30%", 0] } },
-    ], names, viewColor, 18);
-  }
-
-  function clusters() {
-    const names = data.sizes.map((_, cluster) => `cluster ${cluster}`);
-    const sizes = { type: "bar", data: data.sizes.map((value, c) => ({ value, itemStyle: { color: color(c) } })),
-      label: { show: true, position: "right", color: css("--quiet"), fontSize: 11 } };
-    const panels = [{ title: "samples", series: sizes, axis: roomy }];
-    if (data.silhouettes) {
-      const boxes = data.silhouettes.map((value, c) => ({ value: value || [],
-        itemStyle: { color: color(c) + "55", borderColor: color(c), borderWidth: 1.5 } }));
-      const least = Math.min(0, ...data.silhouettes.filter(Boolean).map((value) => value[0]));
-      panels.push({ title: "silhouette", axis: { min: Math.floor(4 * least) / 4, max: 1, interval: 0.25 },
-        series: { type: "boxplot", layout: "vertical", data: boxes, boxWidth: [6, 14],
-          tooltip: { formatter: ({ name, value }) => tip(name, `median silhouette ${value[3].toFixed(2)}`,
-            `middle half ${value[2].toFixed(2)} to ${value[4].toFixed(2)}`) } } });
-    }
-    return bars(panels, names, css("--ink"), 16);
   }
 
   function choice() {
@@ -172,6 +68,22 @@ const Charts = (() => {
     };
   }
 
+  // Colors and dashes tell the curves apart; their names are in the table of numbers at risk.
+  function survival() {
+    const { curves, ticks } = data.survival;
+    const dashes = ["solid", [6, 3], [2, 3], [8, 3, 2, 3]];
+    return {
+      ...base(null),
+      tooltip: { ...base(null).tooltip, trigger: "item", formatter: ({ seriesName, value }) => tip(seriesName, `time ${value[0]}`, `survival ${value[1].toFixed(2)}`) },
+      grid: { left: 8, right: 20, top: 12, bottom: 28, containLabel: true },
+      xAxis: axis("value", { min: 0, splitLine: { show: false }, name: "time", nameLocation: "middle", nameGap: 26,
+        max: Math.max(...curves.map(({ points }) => points[points.length - 1][0])), axisLabel: { customValues: ticks } }),
+      yAxis: axis("value", { min: 0, max: 1, interval: 0.25 }),
+      series: curves.map(({ cluster, points }) => ({ name: `cluster ${cluster}`, type: "line", step: "end", data: points, symbol: "circle",
+        symbolSize: 5, showSymbol: false, color: color(cluster), lineStyle: { width: 2, type: dashes[cluster % 4] } })),
+    };
+  }
+
   function spectrum(at) {
     const { log, panels } = data.spectra;
     const { points, kept, k } = panels[at];
@@ -196,5 +108,5 @@ const Charts = (() => {
     };
   }
 
-  return { data, css, mode, color, shape, heat, tip, base, profile, agreement, redundancy, classes, noise, clusters, choice, spectrum };
+  return { data, css, mode, color, shape, heat, tip, base, choice, survival, spectrum };
 })();

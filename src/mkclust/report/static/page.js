@@ -9,6 +9,7 @@
   const panels = []; // of these, the scatter plots
   const images = []; // { canvas, levels } of every block heat map
   const titles = [data.blocks ? data.blocks.first : "", ...data.views.map((view) => view.name)];
+  const picks = document.querySelectorAll("button.pick"); // one for every cluster
   const state = { selected: null, cluster: null, layout: samples ? samples.first : null, brush: null };
 
   function element(name, parent, text, attributes = {}) {
@@ -76,10 +77,10 @@
   }
 
   function scatter(at) {
-    const most = 1.12 * data.unit;
-    const plain = { min: -most, max: most, show: false, type: "value" };
+    const [wide, high] = [0, 1].map((axis) => Math.max(...points(0).filter((_, i) => i % 2 === axis).map(Math.abs)));
+    const plain = (most) => ({ min: -1.12 * most, max: 1.12 * most, show: false, type: "value" });
     return {
-      ...Charts.base(describe), xAxis: plain, yAxis: plain, grid: { left: 2, right: 2, top: 2, bottom: 2 },
+      ...Charts.base(describe), xAxis: plain(Math.max(wide, 0.6 * high)), yAxis: plain(Math.max(high, 0.6 * wide)), grid: { left: 2, right: 2, top: 2, bottom: 2 },
       toolbox: { show: false },
       brush: { toolbox: [], xAxisIndex: 0, yAxisIndex: 0, brushMode: "single", transformable: false, outOfBrush: {},
         brushStyle: { color: css("--focus") + "22", borderColor: css("--focus"), borderWidth: 1.5 } },
@@ -140,9 +141,7 @@
     byId("clear").disabled = !state.selected;
     byId("names-list").textContent = chosen.length
       ? chosen.slice(0, 500).map((i) => samples.names[i]).join(", ") + (chosen.length > 500 ? " …" : "") : empty;
-    for (const chip of byId("chips").children) {
-      chip.setAttribute("aria-pressed", String(Number(chip.dataset.cluster) === state.cluster));
-    }
+    for (const pick of picks) pick.setAttribute("aria-pressed", String(Number(pick.dataset.cluster) === state.cluster));
     root.dataset.selected = chosen.length;
   }
 
@@ -188,7 +187,7 @@
   }
 
   function redrawPanels() {
-    for (const { chart, at } of panels) chart.setOption({ series: series(at) });
+    for (const { chart, at } of panels) chart.setOption(scatter(at));
   }
 
   function setBrush(kind) {
@@ -203,13 +202,7 @@
   }
 
   function startSamples() {
-    data.sizes.forEach((size, cluster) => {
-      const chip = element("button", byId("chips"), "", { type: "button", "aria-pressed": "false", "data-cluster": cluster });
-      element("span", chip, "", { class: "dot", "data-shape": shape(cluster) });
-      chip.append(`${cluster}`);
-      chip.setAttribute("aria-label", `Cluster ${cluster}, ${size} samples`);
-      chip.addEventListener("click", () => choose(cluster));
-    });
+    for (const pick of picks) pick.addEventListener("click", () => choose(Number(pick.dataset.cluster)));
     choices(byId("layouts"), ["tsne", "principal"].filter((name) => samples.layouts[name]).map((name) => [name, layoutNames[name]]), state.layout, setLayout);
     const answers = [samples.clusters, ...samples.alternatives];
     if (answers.length > 1) {
@@ -224,7 +217,7 @@
     byId("clear").addEventListener("click", clear);
     document.addEventListener("keydown", (event) => event.key === "Escape" && clear());
     setLayout(state.layout);
-    samples.layouts.principal.forEach((_, at) => startScatter(byId("grid-samples"), at));
+    samples.layouts.principal.forEach((_, at) => startScatter(byId(at ? "grid-samples" : "map"), at));
   }
 
   // Block heat maps
@@ -290,9 +283,6 @@
     root.dataset.theme = theme;
     byId("theme").setAttribute("aria-pressed", String(theme === "dark"));
     byId("theme").textContent = theme === "dark" ? "Light" : "Dark";
-    document.querySelectorAll("#chips button").forEach((chip) => {
-      chip.firstChild.style.background = color(Number(chip.dataset.cluster));
-    });
   }
 
   function switchTheme(theme) {
@@ -303,7 +293,7 @@
   function start() {
     const preferred = matchMedia("(prefers-color-scheme: dark)");
     root.dataset.theme = preferred.matches ? "dark" : "light";
-    for (const name of ["profile", "agreement", "redundancy", "noise", "clusters", "classes", "choice"]) {
+    for (const name of ["choice", "survival"]) {
       const place = byId(`chart-${name}`);
       if (place) draw(place, Charts[name]);
     }

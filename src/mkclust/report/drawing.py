@@ -1,13 +1,17 @@
-"""Two-dimensional layouts of the samples, and similarity matrices sorted by cluster.
+"""What the page and the plots draw alike: colors, layouts of samples, similarity by cluster.
 
 No layout uses the labels: it depends on the embedding alone.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.linalg
+from scipy.optimize import linear_sum_assignment
 from sklearn.manifold import TSNE
+from sklearn.metrics import silhouette_samples
 
 from ..linalg.kmeans import unit_rows
 from ..linalg.spectrum import with_fixed_signs
@@ -17,7 +21,33 @@ FEWEST = 20  # samples of a small cluster that are always drawn, if it has that 
 TSNE_FROM, TSNE_UP_TO = 10, 2000  # samples; 2000 take about 2.5 s of CPU
 TSNE_ROUNDS, TSNE_ANGLE = 350, 0.8  # 1000 rounds at angle 0.5 take 10 s and look the same
 PERPLEXITY = 30.0
+COMPARED = 2000  # samples between which all distances are computed
 EMPTY = 1e-6  # 1 - leverage below which a sample alone determines its own prediction
+# Colors that can be told apart with any color vision: Paul Tol's "muted" scheme and a gray; on
+# dark ground its darkest tones are lighter.
+LIGHT = (
+    "#332288", "#CC6677", "#117733", "#88CCEE", "#882255",
+    "#DDAA33", "#44AA99", "#AA4499", "#999933", "#66717D",
+)  # fmt: skip
+DARK = (
+    "#8F7FE8", "#E08A97", "#3FAE62", "#88CCEE", "#D05A90",
+    "#E3C05A", "#44BBAA", "#CF7CC4", "#B8B84A", "#A9B4BF",
+)  # fmt: skip
+SHAPES = ("circle", "triangle", "rect", "diamond", "arrow")  # names of the chart library
+MARKERS = ("o", "^", "s", "D", "v")  # names of matplotlib
+
+HEAT_LIGHT = ("#f7fafd", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
+HEAT_DARK = ("#141c26", "#173f66", "#2a78b5", "#7dbbe3", "#eef6fc")
+
+
+def cluster_style(cluster: int) -> tuple[str, str]:
+    """Return a color and a matplotlib marker: ten colors, then the same with another marker.
+
+    >>> cluster_style(0), cluster_style(10)
+    (('#332288', 'o'), ('#332288', '^'))
+    """
+    lap, place = divmod(cluster, len(LIGHT))
+    return LIGHT[place], MARKERS[lap % len(MARKERS)]
 
 
 def sample_rows(labels: np.ndarray, limit: int, seed: int = 0) -> np.ndarray:
@@ -55,7 +85,7 @@ def principal_plane(H: np.ndarray, present: np.ndarray | None = None) -> np.ndar
     return points
 
 
-def aligned(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
+def rotate_onto(points: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """Rotate or reflect points (n, 2) to lie closest to a reference (n, 2); NaN rows stay."""
     known = ~np.isnan(points[:, 0])
     U, _, Vt = scipy.linalg.svd(points[known].T @ reference[known])
@@ -88,7 +118,7 @@ def tsne(H: np.ndarray) -> np.ndarray | None:
     return np.asarray(points - points.mean(axis=0), dtype=float)
 
 
-def predicted(
+def predict_layout(
     points: np.ndarray, head: np.ndarray, present: np.ndarray | None = None
 ) -> np.ndarray:
     r"""Predict a layout (n, 2) from the unit rows of a view's eigenvectors (n, r).
@@ -100,7 +130,8 @@ def predicted(
 
     >>> rng = np.random.default_rng(0)
     >>> points = unit_rows(rng.standard_normal((200, 2)))
-    >>> same, other = predicted(points, points), predicted(points, rng.standard_normal((200, 2)))
+    >>> same = predict_layout(points, points)
+    >>> other = predict_layout(points, rng.standard_normal((200, 2)))
     >>> bool(np.allclose(same, points)), bool(np.abs(other).mean() < 0.2)
     (True, True)
     """
@@ -147,6 +178,31 @@ def block_edges(labels: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(np.bincount(labels))]) / len(labels)
 
 
+def co_clustering(refits: np.ndarray, labels: np.ndarray, limit: int) -> np.ndarray:
+    """Return the share of refits that put two samples into one cluster, sorted by cluster.
+
+    `refits` (r, n) are labels, -1 where a refit lacks a sample. At most `limit` samples are drawn.
+    A pair that no refit holds has the mean of the pairs of its two clusters.
+
+    >>> co_clustering(np.array([[0, 0, 1, -1], [1, 1, 0, 0]]), np.array([0, 0, 1, 1]), 10)[0]
+    array([1., 1., 0., 0.])
+    """
+    rows = sample_rows(labels, limit)
+    rows = rows[_sorted(labels[rows])]
+    same, both = np.zeros((len(rows),) * 2), np.zeros((len(rows),) * 2)
+    for found in refits[:, rows]:
+        held = found >= 0
+        same += np.equal.outer(found, found) & np.logical_and.outer(held, held)
+        both += np.logical_and.outer(held, held)
+    shares = np.divide(same, both, out=np.full(same.shape, np.nan), where=both > 0)
+    own = [np.flatnonzero(labels[rows] == c) for c in np.unique(labels[rows])]
+    for a in own:
+        for b in own:
+            mean = same[np.ix_(a, b)].sum() / max(both[np.ix_(a, b)].sum(), 1)
+            shares[np.ix_(a, b)] = np.nan_to_num(shares[np.ix_(a, b)], nan=mean)
+    return shares
+
+
 def _sorted(labels: np.ndarray) -> np.ndarray:
     return np.argsort(labels, kind="stable")
 
@@ -157,3 +213,59 @@ def _cell_means(rows: np.ndarray, cells: int) -> np.ndarray:
     starts = np.linspace(0, len(rows), cells, endpoint=False).astype(int)
     sizes = np.diff(np.append(starts, len(rows)))
     return np.asarray(np.add.reduceat(rows, starts, axis=0) / sizes[:, None])
+
+
+@dataclass(frozen=True)
+class Silhouettes:
+    """Silhouettes of `n_rows` samples: overall mean, and means (k,), NaN for an empty cluster."""
+
+    mean: float
+    by_cluster: np.ndarray
+    n_rows: int
+
+
+def silhouettes(H: np.ndarray, labels: np.ndarray) -> Silhouettes | None:
+    """Compute silhouettes on the unit rows of an embedding H (n, r), or of a sample of them.
+
+    None where there are fewer than two clusters, or as many as samples.
+
+    >>> found = silhouettes(np.repeat(np.eye(2), 3, axis=0), np.repeat([0, 1], 3))
+    >>> found.mean, found.by_cluster
+    (1.0, array([1., 1.]))
+    """
+    rows = sample_rows(labels, COMPARED)
+    drawn, sizes = labels[rows], np.bincount(labels)
+    there = np.flatnonzero(sizes)
+    if not 1 < len(there) < len(rows):
+        return None
+    values = silhouette_samples(unit_rows(np.asarray(H[rows], dtype=float)), drawn)
+    means = np.full(len(sizes), np.nan)
+    means[there] = [values[drawn == c].mean() for c in there]
+    return Silhouettes(float(sizes[there] @ means[there] / len(labels)), means, len(rows))
+
+
+def class_table(classes: np.ndarray, labels: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Count samples by cluster and class: names of the classes, and counts (k, classes).
+
+    Classes are ordered so that matched clusters and classes lie on the diagonal; classes
+    without a cluster follow, numbers in their order before words.
+
+    >>> class_table(np.array(["a", "b", "b", "c"]), np.array([1, 0, 0, 2]))[0]
+    ['b', 'a', 'c']
+    """
+    names, codes = np.unique(classes, return_inverse=True)
+    table = np.zeros((int(labels.max()) + 1, len(names)), dtype=int)
+    np.add.at(table, (labels, codes), 1)
+    natural = np.argsort([_natural(name) for name in names], kind="stable")
+    matched = linear_sum_assignment(table[:, natural], maximize=True)[1]
+    rest = np.setdiff1d(np.arange(len(names)), matched)
+    order = natural[np.concatenate([matched, rest])]
+    return [str(names[c]) for c in order], table[:, order]
+
+
+def _natural(name: str) -> float:
+    """Return a number for names that are numbers, infinity for words."""
+    try:
+        return float(name)
+    except ValueError:
+        return np.inf
