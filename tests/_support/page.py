@@ -22,6 +22,8 @@ class Page(HTMLParser):
             self.scripts.append("")
 
     def handle_endtag(self, tag):
+        if tag in ("td", "th", "dt", "dd", "button"):
+            self.words.append(" ")
         while self.open and self.open.pop() != tag:
             pass
 

@@ -48,7 +48,7 @@ def test_markers_and_annotations_are_written_and_summarized(run, cohort, tmp_pat
     for part in ("markers", "annotations"):
         assert result[part]["words"] in " ".join(out.split())
     page = (tmp_path / "o" / "report.html").read_text()
-    assert 'id="markers"' in page and 'id="annotations"' in page and "Kaplan-Meier" in page
+    assert 'id="separation"' in page and 'id="annotations"' in page and "Kaplan-Meier" in page
 
 
 def test_annotations_are_not_clustered(run, cohort, tmp_path):

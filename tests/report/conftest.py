@@ -2,17 +2,9 @@
 
 import pytest
 
+from _support.disagreeing import planted
 from _support.page import Page
-from mkclust import (
-    MKCDNM,
-    GraphFusion,
-    MultiView,
-    choose_k,
-    datasets,
-    stability,
-    view_influence,
-    write_report,
-)
+from mkclust import MKCDNM, GraphFusion, MultiView, choose_k, datasets, explain, write_report
 
 
 @pytest.fixture(scope="module")
@@ -32,20 +24,20 @@ def published(views):
 
 
 @pytest.fixture(scope="module")
-def page(model, views, tmp_path_factory):
-    return Page(write_report(model, tmp_path_factory.mktemp("page") / "out.html", views))
+def choice(model, views):
+    return choose_k(model, views, (2, 4))
 
 
 @pytest.fixture(scope="module")
-def answers(model, views):
-    return [
-        choose_k(model, views, (2, 4)),
-        stability(model, views, n_splits=2),
-        view_influence(model, views),
-    ]
+def page(model, views, choice, tmp_path_factory):
+    """The page with everything that is computed from the views."""
+    path = tmp_path_factory.mktemp("page") / "out.html"
+    return Page(write_report(model, path, views, answers=[choice]))
 
 
 @pytest.fixture(scope="module")
-def answered(model, views, answers, tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "full.html"
-    return Page(write_report(model, path, views, answers=answers))
+def contradicting():
+    """Views of which one contradicts the others, a model, and its explanation."""
+    views, _ = planted("contradicting", k=8)
+    model = GraphFusion(8, random_state=0).fit(views)
+    return views, model, explain(model, views)

@@ -20,9 +20,10 @@ from mkclust import (  # noqa: E402
     datasets,
     plot,
     stability,
+    write_figures,
 )
-from mkclust.exceptions import InputError  # noqa: E402
-from mkclust.inspection import view_noise  # noqa: E402
+from mkclust.exceptions import InputError, MkclustWarning  # noqa: E402
+from mkclust.inspection import markers, view_noise  # noqa: E402
 
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 SHARED = (plot.agreement, plot.blocks, plot.spectrum, plot.embedding)
@@ -79,6 +80,36 @@ def test_plots_of_answers(fused, views):
     for draw in (plot.choice, plot.stability):
         with pytest.raises(InputError, match="takes the result of"):
             draw(fused)
+
+
+def test_figures_of_a_paper(fused, views, tmp_path):
+    found = stability(fused, views, n_splits=2)
+    answers = [found, markers(fused, views)]
+    for kind in ("svg", "pdf"):
+        paths = write_figures(fused, views, tmp_path, kind, answers=answers)
+        assert sorted(path.name for path in paths) == [
+            f"{name}.{kind}" for name in ("consensus", "features", "map", "sizes")
+        ]
+        first = [path.read_bytes() for path in paths]
+        write_figures(fused, views, tmp_path, kind, answers=answers)
+        assert [path.read_bytes() for path in paths] == first
+    own = np.equal.outer(np.sort(fused.labels_), np.sort(fused.labels_))
+    drawn = plot.consensus(found).images[0].get_array()
+    assert drawn[own].mean() > 0.9 > 0.1 > drawn[~own].mean()
+    image = plot.features(fused, views, answers[1], count=2).images[0].get_array()
+    cluster = np.sort(fused.labels_)
+    effect = answers[1].effect[answers[1].top(0, 1)[0]]
+    assert (image[0][cluster == 0].mean() > image[0][cluster != 0].mean()) == (effect > 0)
+    with pytest.raises(InputError, match="svg, pdf or png"):
+        write_figures(fused, views, tmp_path, "gif")
+
+
+def test_figures_of_kernels_lack_the_features(views, tmp_path):
+    kernels = [np.asarray(view) @ np.asarray(view).T for view in views.views]
+    model = MKCDNM(3, kernel="precomputed", random_state=0).fit(kernels)
+    with pytest.warns(MkclustWarning, match="kernel matrices have no features"):
+        paths = write_figures(model, kernels, tmp_path, "png")
+    assert sorted(path.stem for path in paths) == ["consensus", "map", "sizes"]
 
 
 def test_noise_of_any_partition(fused, views):

@@ -189,8 +189,7 @@ def features(model: Any, views: Any, found: Markers, count: int = 5, ax: Any = N
     chosen = dict.fromkeys(zip(found.view[first], found.feature[first], strict=True))
     image = np.array([_standardized(model, data, *each)[order] for each in chosen])
     ax = _axes(ax, 0.22 * len(chosen) + 1.6, 7.5)
-    colors = _ramp("signed", (cluster_style(1)[0], "white", cluster_style(0)[0]))
-    colors.set_bad("#d5dbe1")
+    colors = _ramp("signed", (cluster_style(1)[0], "white", cluster_style(0)[0]), bad="#d5dbe1")
     drawn = ax.imshow(image, cmap=colors, vmin=-CUT, vmax=CUT, aspect="auto", extent=(0, 1, 1, 0),
                       interpolation="nearest")  # fmt: skip
     edges = block_edges(labels)
@@ -477,10 +476,10 @@ def _axes(ax: Any, height: float, width: float | None = None) -> Any:
     return plt.subplots(figsize=(width or height * 1.15, height), layout="constrained")[1]
 
 
-def _ramp(name: str, colors: Sequence[str]) -> Any:
+def _ramp(name: str, colors: Sequence[str], bad: str = "white") -> Any:
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list(name, colors)
+    return LinearSegmentedColormap.from_list(name, colors).with_extremes(bad=bad)
 
 
 def _name_views(ticks: Any, texts: Any, model: Any, order: np.ndarray, **style: Any) -> None:

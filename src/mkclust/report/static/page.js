@@ -46,7 +46,7 @@
   const every = samples ? samples.names.map((_, i) => i) : [];
 
   function names(at) {
-    const mark = (x, y, c) => ({ value: [x, y], name: String(c), label: { color: color(c) } });
+    const mark = (x, y, c) => ({ value: [x, y], name: String(c), label: { color: css("--ink") } });
     const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
     return data.sizes.flatMap((_, c) => {
       const own = present(at).filter((i) => samples.clusters[i] === c).map((i) => point(at, i));
@@ -66,7 +66,7 @@
       { ...marks, id: "lit", data: some ? present(at).filter((i) => state.selected.has(i)).map((i) => point(at, i)) : [], symbolSize: size + (some && state.selected.size < 25 ? 7 : 1.5),
         itemStyle: { color: (p) => color(cluster(p.value)), opacity: 0.95 }, z: 3 },
       { id: "names", type: "scatter", silent: true, symbolSize: 0.1, data: names(at), z: 5, label: { show: true,
-        formatter: "{b}", fontSize: at ? 11 : 14, fontWeight: 700, textBorderColor: css("--surface"), textBorderWidth: 3 } },
+        formatter: "{b}", fontSize: at ? 11 : 14, fontWeight: 700, textBorderColor: css("--surface"), textBorderWidth: 4 } },
     ];
   }
 
@@ -80,7 +80,7 @@
     const [wide, high] = [0, 1].map((axis) => Math.max(...points(0).filter((_, i) => i % 2 === axis).map(Math.abs)));
     const plain = (most) => ({ min: -1.12 * most, max: 1.12 * most, show: false, type: "value" });
     return {
-      ...Charts.base(describe), xAxis: plain(Math.max(wide, 0.6 * high)), yAxis: plain(Math.max(high, 0.6 * wide)), grid: { left: 2, right: 2, top: 2, bottom: 2 },
+      ...Charts.base(describe), xAxis: plain(Math.max(wide, 0.55 * high)), yAxis: plain(Math.max(high, 0.55 * wide)), grid: { left: 2, right: 2, top: 2, bottom: 2 },
       toolbox: { show: false },
       brush: { toolbox: [], xAxisIndex: 0, yAxisIndex: 0, brushMode: "single", transformable: false, outOfBrush: {},
         brushStyle: { color: css("--focus") + "22", borderColor: css("--focus"), borderWidth: 1.5 } },
@@ -103,7 +103,7 @@
   }
 
   function startScatter(grid, at) {
-    const place = panel(grid, titles[at], "Scatter plot of the samples");
+    const place = panel(grid, at ? titles[at] : "Map of the samples", "Scatter plot of the samples");
     const one = draw(place, () => scatter(at), "canvas");
     one.chart.on("click", ({ value }) => value && value.length === 3 && choose(samples.clusters[value[2]]));
     one.chart.on("brushEnd", ({ areas }) => {
