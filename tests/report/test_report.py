@@ -28,14 +28,7 @@ from mkclust.report.page import ECHARTS, SECTIONS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&'\"<!--"
 OF_MKC_DNM = ("MKC-DNM", "Zhang", "certificate", "N-noise", "C-noise", "threshold", "dimensions_")
-OBSOLETE = (
-    "who sees what",
-    "weigh what they weigh",
-    "copies",
-    "merges nothing",
-    "rival",
-    "1 clusters",
-)
+OBSOLETE = ("who sees what", "they weigh", "copies", "merges nothing", "rival", "1 clusters")
 
 
 def bare(model, path, views=None, **more):

@@ -49,8 +49,6 @@ def answers_for(
     """
     wanted, skipped = [], []
     reason = _why_not(views, asked, fit_seconds)
-    if model.n_clusters == 1:
-        reason = "there is one cluster only."
     if reason is None:
         wanted += ["explanation", "influence", "stability"]
     else:

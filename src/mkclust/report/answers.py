@@ -31,6 +31,7 @@ WORDS = {
     "explanation": "The explanation was", "influence": "View influence was",
     "stability": "Stability was", "markers": "Markers were",
 }  # fmt: skip
+ONE_CLUSTER = "Explanation, refits and markers were not computed: there is one cluster only."
 
 
 def named_answers(answers: Sequence[Any]) -> dict[str, Any]:
@@ -78,8 +79,8 @@ def answer_questions(
     """
     known = named_answers(given)
     asked = [name for name in wanted if name not in known]
-    if int(model.labels_.max()) == 0:
-        asked = []
+    if asked and int(model.labels_.max()) == 0:
+        return list(given), [ONE_CLUSTER]
     skipped: dict[str, str] = {}
     if "influence" in asked and len(model.view_names_in_) == 1:
         asked.remove("influence")
