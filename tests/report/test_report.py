@@ -17,11 +17,11 @@ from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, stability
 from mkclust.agreement.cache import shared_views
 from mkclust.agreement.chance import mean_agreement, ranking
 from mkclust.agreement.spectra import ViewSpectra
-from mkclust.chunked.rows import Rows
 from mkclust.dual_noise.dimensions import Certificate, Round
 from mkclust.dual_noise.noise import Noise
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.inspection import compare_annotations
+from mkclust.large import LargeViews
 from mkclust.report import charts, pageable, prepare_report, words
 from mkclust.report.drawing import tsne
 from mkclust.report.page import ECHARTS, SECTIONS
@@ -303,8 +303,8 @@ def test_other_data_than_the_models_are_refused(model, views, tmp_path):
 
 def test_data_in_parts_have_a_page_without_pictures_of_views(tmp_path):
     views = datasets.make_views(300, 3, 2, noise=0.5, random_state=0)
-    rows = Rows(views)
-    model = MKCDNM(3, approximation="nystroem", n_components=60, random_state=0).fit(rows)
+    rows = LargeViews(dict(zip(views.names, views.views, strict=True)), labels=views.labels)
+    model = MKCDNM(3, n_samples_fit=100, random_state=0).fit(rows)
     assert pageable(model, rows) and pageable(model, views)
     page = bare(model, tmp_path / "rows.html", rows)
     assert len(page.data["samples"]["layouts"]["principal"]) == 1 and page.data["spectra"] is None
