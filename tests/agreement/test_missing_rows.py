@@ -366,8 +366,8 @@ def test_a_sample_of_unused_views_has_edges_still():
     incomplete = MultiView(views, present=present)
     with pytest.warns(MissingRowsWarning):
         model = GraphFusion(3, random_state=0).fit(incomplete)
-    assert model.weights_[2] > 0
-    assert any(note.startswith("noise1: no agreement") for note in model.notes_)
+    assert model.weights_[2] == 0 and model.unrelated_views_ == ["noise1"]
+    assert any(note.startswith("4 samples are in no view") for note in model.notes_)
     assert np.linalg.norm(model.embedding_[:4], axis=1).min() > 0
     assert model.verify(incomplete).holds
     np.testing.assert_array_equal(model.affinity(incomplete, 3).sum(axis=1) > 0, True)

@@ -46,39 +46,37 @@ def test_weights_are_the_discounted_mean_agreement(seed):
     redundancy = symmetric(rng, m) ** 2
     chance = k * k / n
     agreement = (shared - chance) / (k - chance)
-    limit = 5 * np.sqrt(2 / ((n - 1) * (n + 2)))
-    assert (agreement < limit).any() and (agreement[~np.eye(m, dtype=bool)] > limit).any()
-    found = view_weights(overlap_with(shared, n, k), k, redundancy)
-    np.testing.assert_allclose(found.weights, by_hand(agreement, redundancy, limit))
+    chances = np.where(agreement > 0, 1e-9, 0.5)
+    np.fill_diagonal(chances, np.nan)
+    found = view_weights(overlap_with(shared, n, k), k, redundancy, chances)
+    np.testing.assert_allclose(found.weights, by_hand(agreement, redundancy, 0.0))
     np.fill_diagonal(agreement, 1.0)
     np.testing.assert_allclose(found.agreement, agreement)
     assert found.redundancy is redundancy
-    assert found.equal is False and found.needed == ()
+    assert found.equal is False and found.unrelated == ()
 
 
-@pytest.mark.parametrize(("times", "used"), [(4.98, False), (5.02, True)])
-def test_agreement_counts_from_five_deviations_on(times, used):
-    n, k = 80, 2
-    chance = k * k / n
-    agreement = times * np.sqrt(2 / ((n - 1) * (n + 2)))
-    shared = np.full((3, 3), chance + agreement * (k - chance))
-    shared[2, :2] = shared[:2, 2] = chance
-    found = view_weights(overlap_with(shared, n, k), k, np.eye(3))
-    expected = [0.5, 0.5, 0.0] if used else [1 / 3] * 3
-    np.testing.assert_allclose(found.weights, expected)
+@pytest.mark.parametrize(("chance", "used"), [(0.00051, False), (0.00049, True)])
+def test_one_rule_decides_on_weight_and_flag(chance, used):
+    chances = np.full((3, 3), 0.5)
+    chances[0, 1] = chances[1, 0] = chance
+    np.fill_diagonal(chances, np.nan)
+    found = view_weights(overlap_with(np.ones((3, 3)), 80, 2), 2, np.eye(3), chances)
+    np.testing.assert_allclose(found.weights, [0.5, 0.5, 0.0] if used else [1 / 3] * 3)
+    assert found.unrelated == ((2,) if used else (0, 1, 2))
     assert found.equal is not used
 
 
 def test_copies_share_equal_weights_where_nothing_agrees():
     redundancy = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    found = view_weights(overlap_with(np.zeros((3, 3)), 50, 2), 2, redundancy)
+    found = view_weights(overlap_with(np.zeros((3, 3)), 50, 2), 2, redundancy, np.ones((3, 3)))
     assert found.equal
     np.testing.assert_allclose(found.weights, [0.25, 0.25, 0.5])
 
 
 def test_agreement_of_as_many_vectors_as_samples_is_none():
     shared = np.full((2, 2), 4.0)
-    found = view_weights(overlap_with(shared, 4, 4), 4, np.eye(2))
+    found = view_weights(overlap_with(shared, 4, 4), 4, np.eye(2), np.full((2, 2), np.nan))
     np.testing.assert_array_equal(found.agreement, np.eye(2))
     assert found.equal
 
@@ -87,23 +85,21 @@ def test_pairs_without_common_samples_do_not_count():
     n, k = 60, 2
     common = np.array([[60, 40, 0], [40, 50, 45], [0, 45, 50]])
     shared = np.full((3, 3), 1.5)
-    found = view_weights(overlap_with(shared, n, k, common), k, np.eye(3))
+    chances = np.where(common > 0, 1e-9, np.nan)
+    np.fill_diagonal(chances, np.nan)
+    found = view_weights(overlap_with(shared, n, k, common), k, np.eye(3), chances)
     one, two = ((1.5 - 4 / c) / (2 - 4 / c) for c in (40, 45))
     np.testing.assert_allclose(found.agreement, [[1, one, 0], [one, 1, two], [0, two, 1]])
     raw = np.array([one, one + two, two]) / 2
     np.testing.assert_allclose(found.weights, raw / raw.sum())
 
 
-def test_a_view_that_some_samples_need_gets_the_mean_weight():
-    shared = np.zeros((4, 4))
-    shared[0, 1] = shared[1, 0] = 1.5
-    present = np.ones((50, 4), dtype=bool)
-    present[:5, :2] = present[:, 3] = False
-    found = view_weights(overlap_with(shared, 50, 2), 2, np.eye(4), present)
-    np.testing.assert_allclose(found.weights, [1 / 3, 1 / 3, 1 / 3, 0])
-    assert found.needed == (2,)
-    present[:5, 0] = True
-    assert view_weights(overlap_with(shared, 50, 2), 2, np.eye(4), present).needed == ()
+def test_a_view_that_cannot_be_compared_has_the_mean_weight():
+    chances = np.full((3, 3), np.nan)
+    chances[0, 1] = chances[1, 0] = 1e-9
+    found = view_weights(overlap_with(np.ones((3, 3)), 50, 2), 2, np.eye(3), chances)
+    np.testing.assert_allclose(found.weights, 1 / 3)
+    assert found.unrelated == ()
 
 
 def test_unknown_and_negative_agreement_count_as_none():
@@ -128,12 +124,11 @@ def test_every_view_has_a_sentence():
     redundancy[0, 2] = redundancy[2, 0] = 0.5
     weights = np.array([0.6, 0.376, 0.024, 0.0])
     names = ["a", "b", "c", "d"]
-    assert ViewWeights(weights, agreement, redundancy, False).describe(names) == (
+    assert ViewWeights(weights, agreement, redundancy, False, (3,)).describe(names) == (
         "a: weight 0.60, agrees most with b (0.80 beyond chance), shares its weight with b",
         "b: weight 0.38, agrees most with a (0.80 beyond chance), shares its weight with a",
         "c: weight 0.02, agrees most with b (0.20 beyond chance); hardly used",
-        "d: weight 0.00, agrees most with b (0.00 beyond chance); not used, because no other "
-        "view agrees with it",
+        "d: weight 0.00, agrees with no other view beyond chance; not used",
     )
     edge = ViewWeights(np.array([0.95, 0.05]), np.eye(2), np.eye(2), True).describe(["x", "y"])
     assert edge == (

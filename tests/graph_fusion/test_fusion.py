@@ -239,7 +239,7 @@ class TestFusion:
         found = fused(views, 3)
         assert accuracy(found, views.labels) == 1.0
         assert found.weights_[3:].tolist() == [0.0, 0.0]
-        assert "not used, because no other view agrees with it" in found.describe()[4]
+        assert "no other view beyond chance; not used" in found.describe()[4]
 
     def test_a_view_with_clusters_of_its_own_is_left_out(self, rng):
         views = planted(n_views=2)

@@ -150,25 +150,12 @@ class TestAnchors:
         assert told[0] == "view weights from 60 samples"
         graphs = ViewGraphs(sample, 5)
         subspaces = graphs.subspaces(6)
-        overlap = subspaces.overlap(3)
-        expected = view_weights(overlap, 6, graphs.redundancy())
-        np.testing.assert_array_equal(found.weights.weights, expected.weights)
-        np.testing.assert_array_equal(found.weights.agreement, expected.agreement)
         chances = chance_of_overlap(subspaces.vectors(6), 3)
-        names = tuple(sample.names[p] for p in unrelated_positions(chances))
-        assert found.unrelated == names == ("noise1",)
+        expected = view_weights(subspaces.overlap(3), 6, graphs.redundancy(), chances)
+        np.testing.assert_array_equal(found.chosen.weights, expected.weights)
+        np.testing.assert_array_equal(found.chosen.agreement, expected.agreement)
+        assert found.chosen.unrelated == tuple(unrelated_positions(chances)) == (2,)
         assert found.graphs.n_neighbors == 5 and found.graphs.views is sample
-
-    def test_views_are_tested_with_twice_as_many_vectors_as_clusters(self, monkeypatch):
-        seen = []
-
-        def recorded(overlap, k, heads):
-            seen.append((k, [head.shape for head in heads]))
-            return []
-
-        monkeypatch.setattr(anchors, "unrelated_in", recorded)
-        sampled_fusion(make_views(40, 2, 2, random_state=0), 2, 5, 0)
-        assert seen == [(2, [(40, 4)] * 2)]
 
     def test_weights_are_estimated_from_some_rows_in_order(self, monkeypatch):
         monkeypatch.setattr(anchors, "WEIGHED", 30)
@@ -195,7 +182,7 @@ class TestAnchors:
     def test_blocks_of_tables(self):
         sample = make_views(60, 2, 2, noise=0.5, n_noise_views=1, random_state=0)
         fusion, links, told = self.linked(sample)
-        w = fusion.weights.weights
+        w = fusion.chosen.weights
         assert w[2] == 0
         assert links.count == 3 and links.names == sample.names and links.held.all()
         assert links.held.shape == (60, 3)
@@ -225,7 +212,7 @@ class TestAnchors:
         rng = np.random.default_rng(0)
         sample = MultiView([rng.standard_normal((50, 3)), words(rng, 50)])
         fusion, links, _ = self.linked(sample)
-        w = fusion.weights.weights
+        w = fusion.chosen.weights
         shares = [0.7 * w[0] * 2 / 3, 0.7 * w[0] / 3, *[0.7 * w[1] / 3] * 3, *[0.1] * 3]
         assert [block.share for block in links.blocks] == pytest.approx(shares)
         assert [block.slot for block in links.blocks] == [0, 1, 0, 1, 2, 0, 1, 2]
@@ -252,7 +239,7 @@ class TestAnchors:
     def test_views_without_a_weight_limit_no_joint_block(self):
         sample = make_views(60, 2, 2, noise=0.5, n_noise_views=1, random_state=0)
         fusion = sampled_fusion(sample, 2, 5, 0)
-        assert fusion.weights.weights[2] == 0
+        assert fusion.chosen.weights[2] == 0
         present = np.ones((60, 3), dtype=bool)
         present[:9, 2] = False
         links = anchor_links(MultiView(sample, present=present), fusion, 10, 3, 7)

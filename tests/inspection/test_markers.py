@@ -132,7 +132,7 @@ def test_what_cannot_be_tested_is_refused(planted):
         markers(GraphFusion(3, random_state=0), views, valid=True)
     with pytest.raises(InputError, match="two clusters"):
         markers(GraphFusion(1, random_state=0), views)
-    kernels = MultiView([np.eye(30) + 0.1], kernels=True)
+    kernels = MultiView([np.diag(np.arange(1.0, 31)) + 0.1], kernels=True)
     with pytest.raises(InputError, match="kernel matrices have no features"):
         markers(GraphFusion(3, random_state=0, precomputed=True), kernels)
 

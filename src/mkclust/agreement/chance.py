@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincc
 
+from .common_rows import orthonormal_prefixes
 from .overlap import Overlap
 
 MISSED = 0.001  # probability that a view unrelated to all others is taken for related
+
 DEVIATIONS = 5.0  # standard deviations of chance overlap that agreement must exceed
 
 
@@ -80,6 +82,43 @@ def chance_of_overlap(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
     sizes = [k] if max(head.shape[1] for head in heads) <= k else [k, 2 * k]
     tails = [chance([head[:, :size] for head in heads]) for size in sizes]
     return np.minimum(len(sizes) * np.fmin.reduce(tails), 1.0)
+
+
+def chance_on_common_rows(
+    heads: Sequence[np.ndarray], k: int, present: np.ndarray | None
+) -> np.ndarray:
+    """Return the p-values (m, m) of `chance_of_overlap`, each over the samples of both views.
+
+    `present` (n, m) says which samples each view holds. Pairs with at most k samples in common
+    have no test.
+    """
+    if present is None:
+        return chance_of_overlap(heads, k)
+    found = np.full((len(heads), len(heads)), np.nan)
+    for p in range(len(heads)):
+        for q in range(p + 1, len(heads)):
+            rows = np.flatnonzero(present[:, p] & present[:, q])
+            if len(rows) > k:
+                pair = [orthonormal_prefixes(heads[view][rows]) for view in (p, q)]
+                found[p, q] = found[q, p] = chance_of_overlap(pair, k)[0, 1]
+    return found
+
+
+def related_pairs(chances: np.ndarray) -> np.ndarray:
+    """Return which pairs of views agree beyond chance (m, m), from their p-values.
+
+    A p-value is multiplied by the number of comparisons of either view, whichever is larger
+    (Bonferroni), so that a view of pure noise is taken for related with probability `MISSED` at
+    most.
+
+    >>> nan = np.nan
+    >>> related_pairs(np.array([[nan, 1e-9, 0.3], [1e-9, nan, 0.5], [0.3, 0.5, nan]]))
+    array([[False,  True, False],
+           [ True, False, False],
+           [False, False, False]])
+    """
+    known = np.sum(~np.isnan(chances), axis=1)
+    return np.asarray(np.nan_to_num(chances, nan=1.0) * np.maximum.outer(known, known) < MISSED)
 
 
 def chance_of_agreement(agreement: np.ndarray, n_samples: int | np.ndarray, k: int) -> np.ndarray:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .chance import DEVIATIONS
+from .chance import related_pairs
 from .overlap import Overlap
 
 REDUNDANT = 0.5  # redundancy from which two views are described as sharing their weight
+NONE = 1e-9  # mean agreement up to which there is none: copies alone confirm each other
 SMALL = 0.1  # of an equal weight; a smaller weight is described as "hardly used"
 
 
@@ -20,15 +21,15 @@ class ViewWeights:
 
     `weights` (m,) sum to 1. `agreement` (m, m) is chance-corrected: 1 for equal subspaces, about
     0 for unrelated ones. `redundancy` (m, m) is 1 for copies, near 0 for different views.
-    `equal` is True where no two views agree beyond chance: redundancy alone decides. `needed`
-    are the views that are used only because some samples are in no other used view.
+    `equal` is True where no two views agree beyond chance: redundancy alone decides. `unrelated`
+    are the views that agree with no other; they have weight 0 unless all are unrelated.
     """
 
     weights: np.ndarray
     agreement: np.ndarray
     redundancy: np.ndarray
     equal: bool
-    needed: tuple[int, ...] = ()
+    unrelated: tuple[int, ...] = ()
 
     def describe(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return one sentence per view, and one where agreement could not decide.
@@ -50,18 +51,20 @@ class ViewWeights:
     def _sentence(self, p: int, names: Sequence[str]) -> str:
         others = np.delete(self.agreement[p], p)
         best = int(np.delete(np.arange(len(self.weights)), p)[np.nanargmax(others)])
-        text = (
-            f"{names[p]}: weight {self.weights[p]:.2f}, agrees most with {names[best]} "
-            f"({self.agreement[p, best]:z.2f} beyond chance)"
-        )
+        text = f"{names[p]}: weight {self.weights[p]:.2f}, agrees "
+        if p in self.unrelated:
+            text += "with no other view beyond chance"
+            if self.equal:
+                return text
+            few = "; used only because some samples are in no other view that is used"
+            return text + ("; not used" if self.weights[p] == 0 else few)
+        text += f"most with {names[best]} ({self.agreement[p, best]:z.2f} beyond chance)"
         copies = [
             name for q, name in enumerate(names) if q != p and self.redundancy[p, q] > REDUNDANT
         ]
         if copies:
             text += f", shares its weight with {', '.join(copies)}"
-        if not self.equal and self.weights[p] == 0:
-            text += "; not used, because no other view agrees with it"
-        elif self.weights[p] < SMALL / len(self.weights):
+        if self.weights[p] < SMALL / len(self.weights):
             text += "; hardly used"
         return text
 
@@ -70,60 +73,46 @@ def view_weights(
     overlap: Overlap,
     size: int,
     redundancy: np.ndarray,
-    present: np.ndarray | None = None,
+    chances: np.ndarray,
     informative: np.ndarray | None = None,
 ) -> ViewWeights:
     r"""Weigh views by $w_p \propto s_p \, \overline{A_{pq}}$, the mean agreement with the others.
 
-    A is the chance-corrected agreement of the first `size` eigenvectors; agreement within five
-    standard deviations of chance counts as none. Redundant views share their weight:
+    A is the chance-corrected agreement of the first `size` eigenvectors, 0 for pairs that do not
+    agree beyond chance, by their p-values `chances` (m, m). Redundant views share their weight:
     $s_p = 1/\sum_q R_{pq}$ with R their `redundancy` (m, m), and they confirm each other only
     by $1 - R_{pq}$. All views given several times weigh exactly as once; copies of one view weigh
     a little more than that view alone. O(m^2 D^2).
 
-    A sample that only views of weight 0 hold would have no edges. Given `present` (n, m), these
-    views get the mean weight of the others. Views that are not `informative` (m,) have no part in
-    anything else.
+    The same rule says which views are unrelated: those of weight 0, because no other view, copies
+    aside, agrees with them. Where all are, none is better than another, and redundancy alone
+    decides. A view that shares too few samples with the others to be compared has a mean weight.
+    Views that are not `informative` (m,) have no part in anything.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> U, noise = (np.linalg.qr(rng.standard_normal((200, 4)))[0] for _ in range(2))
     >>> B = np.hstack([U, U, noise])
-    >>> view_weights(Overlap(B.T @ B, np.array([0, 4, 8, 12]), 200), 4, np.eye(3)).weights
-    array([0.5, 0.5, 0. ])
+    >>> chances = np.array([[np.nan, 0.0, 0.5], [0.0, np.nan, 0.5], [0.5, 0.5, np.nan]])
+    >>> found = view_weights(Overlap(B.T @ B, np.array([0, 4, 8, 12]), 200), 4, np.eye(3), chances)
+    >>> found.weights, found.unrelated
+    (array([0.5, 0.5, 0. ]), (2,))
     """
+    tells = np.ones(len(redundancy), dtype=bool) if informative is None else informative
     agreement = _agreement(overlap, size)
-    n = overlap.pair_samples
-    chance = DEVIATIONS * np.sqrt(2 / np.maximum((n - 1) * (n + 2), 1))
-    confirmed = np.where(agreement > chance, agreement, 0.0)
-    if informative is not None:
-        confirmed *= np.outer(informative, informative)
-    raw, copies = discounted_agreement(confirmed, redundancy)
-    share = 1 / copies
-    raw *= share
-    equal = not raw.sum() > 0
-    weights = share if equal else raw
-    if informative is not None and informative.any():
-        weights = np.where(informative, weights, 0.0)
-    needed = _needed(weights, present)
-    weights[needed] = weights[weights > 0].mean()
+    related = related_pairs(chances) & np.outer(tells, tells)
+    raw, copies = discounted_agreement(np.where(related, agreement, 0.0), redundancy)
+    raw = np.where(raw > NONE, raw, 0.0) / copies
+    compared = (~np.isnan(chances)).any(axis=1)
+    equal = not raw.any()
+    weights = tells / copies if equal else raw
+    if not equal:
+        weights[~compared & tells] = raw[raw > 0].mean()
+    unrelated = np.flatnonzero((raw == 0) & compared)
     return ViewWeights(
-        weights / weights.sum(), agreement, redundancy, equal, tuple(needed.tolist())
+        weights / weights.sum(), agreement, redundancy, equal, tuple(unrelated.tolist())
     )
-
-
-def _needed(weights: np.ndarray, present: np.ndarray | None) -> np.ndarray:
-    """Return the views of weight 0 that hold samples which no other view holds.
-
-    >>> _needed(np.array([1.0, 0.0, 0.0]), np.array([[True, True, False], [False, True, False]]))
-    array([1])
-    """
-    unused = weights == 0
-    if present is None or not unused.any():
-        return np.empty(0, dtype=int)
-    alone = ~present[:, ~unused].any(axis=1)
-    return np.flatnonzero(unused & present[alone].any(axis=0))
 
 
 def discounted_agreement(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,6 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ..agreement.chance import unrelated_in
 from ..agreement.weights import ViewWeights
 from ..data.views import MultiView
 from ..graphs.anchors import AnchorBlock, AnchorLinks, anchor_groups, inverse_root
@@ -21,8 +20,7 @@ from ..large.blocks import block_height, compute_rows, map_blocks, sum_blocks
 from ..large.views import LargeViews, refuse_not_finite, row_bytes
 from ..linalg.eigen import leading_eigenpairs
 from ..progress import step
-from .diffusion_map import n_components_for
-from .fusion import JOINT, joint_weights
+from .fusion import JOINT, in_no_used, joint_weights
 from .view_graphs import ViewGraphs
 
 ANCHORS = 1000  # per metric; ten per cluster where that is more, and half the sample at most
@@ -36,13 +34,12 @@ MORE = 10  # singular vectors beyond those of the embedding, for one step of ite
 
 @dataclass(frozen=True)
 class SampledFusion:
-    """What a sample says about the views: weights, unrelated views, and exact graphs behind them.
+    """What a sample says about the views: weights, and the exact graphs behind them.
 
     `graphs` are those of the samples that the weights were estimated from.
     """
 
-    weights: ViewWeights
-    unrelated: tuple[str, ...]
+    chosen: ViewWeights
     graphs: ViewGraphs
 
 
@@ -71,14 +68,16 @@ def sampled_fusion(sample: MultiView, k: int, n_neighbors: int, seed: int) -> Sa
     n = min(len(sample), WEIGHED)
     step(f"view weights from {n} samples")
     if n < len(sample):
-        chosen = np.random.default_rng([seed, 4]).choice(len(sample), n, replace=False)
-        sample = sample[np.sort(chosen)]
+        rows = np.random.default_rng([seed, 4]).choice(len(sample), n, replace=False)
+        sample = sample[np.sort(rows)]
     graphs = ViewGraphs(sample, n_neighbors)
     subspaces = graphs.subspaces(min(2 * k, n))
-    overlap = subspaces.overlap(k)
-    found = graphs.weights(overlap, n_components_for(n, k) - 1)
-    unrelated = unrelated_in(overlap, k, subspaces.vectors(2 * k))
-    return SampledFusion(found, tuple(sample.names[p] for p in unrelated), graphs)
+    chosen = graphs.weights(subspaces, k)
+    weights, alone = chosen.weights.copy(), in_no_used(graphs, chosen.weights)
+    for p in np.flatnonzero(weights == 0).tolist():
+        if (graphs.held(p) & alone).any():  # links of some rows only would not connect them
+            weights[p] = chosen.weights[chosen.weights > 0].mean()
+    return SampledFusion(replace(chosen, weights=weights / weights.sum()), graphs)
 
 
 def anchor_links(
@@ -89,7 +88,7 @@ def anchor_links(
     held = np.ones((len(sample), m), dtype=bool) if sample.present is None else sample.present
     views = tuple(sample.own_rows(p) for p in range(m))
     empty = AnchorLinks(views, held, sample.names, (), count, sample.kinds)
-    weights, blocks = fusion.weights.weights, []
+    weights, blocks = fusion.chosen.weights, []
     for p in np.flatnonzero(weights > 0).tolist():
         for slot, (metric, share) in enumerate(empty.metrics[p]):
             step(f"anchors in {sample.names[p]}: {metric.name}")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..agreement.chance import unrelated_in
 from ..agreement.spectra import view_spectra
 from ..agreement.subspaces import GraphSubspaces
 from ..agreement.weights import ViewWeights
@@ -28,7 +27,7 @@ from ..predict.neighbors import NeighborExtension, neighbor_extension, neighbor_
 from ..predict.new_samples import OutOfSample
 from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_matrix
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
-from .fusion import JOINT, fuse, in_all_used, joint_weights
+from .fusion import JOINT, fuse, in_all_used, in_no_used, joint_weights
 from .search import check_memory, neighbor_search
 from .verify import verify_fit
 from .view_graphs import ViewGraphs
@@ -179,15 +178,12 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
         graphs = self._graphs(views, self.n_neighbors_)  # S_p: several metrics, averaged
         subspaces = graphs.subspaces(min(2 * k, len(views)))
-        overlap = subspaces.overlap(k)  # what the views share
-        chosen = graphs.weights(overlap, size - 1)  # w_p
+        chosen = graphs.weights(subspaces, k)  # w_p, by what the views share
         fused = fuse(graphs, chosen.weights)  # S
         found = diffusion_map(fused, size)
 
         self._store(graphs, chosen)
         self.eigenvalues_ = found.eigenvalues
-        unrelated = unrelated_in(overlap, k, subspaces.vectors(2 * k))
-        self.unrelated_views_ = [views.names[p] for p in unrelated]
         self._spectra = view_spectra(subspaces, k)
         self._label(found.embedding, k)
         self.n_anchors_ = None
@@ -211,9 +207,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         if isinstance(H, np.ndarray):  # else it stays on the workers of a cluster
             self.embedding_ = H
         self.eigenvalues_ = values
-        self.unrelated_views_ = list(fusion.unrelated)
         self._extension = AnchorExtension(views.names, views.widths, (), links, W)
-        self._store(fusion.graphs, fusion.weights)
+        self._store(fusion.graphs, fusion.chosen)
         self.n_anchors_ = int(np.diff(links.starts).max())  # type: ignore[assignment]
         some = "" if used == n else f"; eigenvectors from {used} samples"
         self.notes_ = (
@@ -237,11 +232,13 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
                 "nothing about clusters"
             )
             warn(notes[-1], DegenerateWarning)
-        if chosen.needed:
-            names = ", ".join(graphs.names[p] for p in chosen.needed)
+        self.unrelated_views_ = [graphs.names[p] for p in chosen.unrelated]
+        placed = np.count_nonzero(in_no_used(graphs, chosen.weights))
+        if placed:
             notes.append(
-                f"{names}: no agreement with other views beyond chance, but used, because some "
-                "samples are in no other view that is used"
+                f"{placed} samples are in no view that is used: they were placed by their "
+                "neighbors in views that agree with no other beyond chance, and their clusters "
+                "are uncertain"
             )
         if self.n_neighbors is not None and self.n_neighbors > self.n_neighbors_:
             notes.append(
@@ -281,7 +278,10 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
                 f"anchor graphs: each sample is linked to {max(1, round(count / 2))} of up to "
                 f"{self.n_anchors_} anchors per metric"
             )
-        weights = ViewWeights(self.weights_, self.agreement_, self.redundancy_, self.equal_weights_)
+        unrelated = tuple(p for p, name in enumerate(names) if name in self.unrelated_views_)
+        weights = ViewWeights(
+            self.weights_, self.agreement_, self.redundancy_, self.equal_weights_, unrelated
+        )
         last = self.eigenvalues_[-1] / self.eigenvalues_[0]
         return (
             f"{graphs}; metrics: {metrics}",
@@ -301,9 +301,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the fused graph (n, n) for k clusters."""
         graphs = self._graphs(views, self._neighbors_among(len(views), k))
-        overlap = graphs.subspaces(min(2 * k, len(views))).overlap(k)
-        size = n_components_for(len(views), k)
-        chosen = graphs.weights(overlap, size - 1)
+        chosen = graphs.weights(graphs.subspaces(min(2 * k, len(views))), k)
         return fuse(graphs, chosen.weights)
 
     def partitions(

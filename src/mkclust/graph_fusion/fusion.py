@@ -22,7 +22,7 @@ def fuse(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
     weighted sum of those of the views. O(n^2 sum(f)) time for exact neighbors.
     """
     step("fusing the graphs of all views")
-    mean = mean_graph(graphs, weights)
+    mean = mean_graph(graphs, weights) + placing_edges(graphs, weights)
     return blend(mean, joint_graph(graphs, joint_weights(graphs, weights)))
 
 
@@ -46,6 +46,27 @@ def joint_weights(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
     """
     roots = weights if graphs.views.kernels else weights * np.sqrt(graphs.varying_columns())
     return np.asarray(roots / np.sum(roots))
+
+
+def placing_edges(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
+    """Return the edges of views of weight 0 that place samples which no used view holds (n, n).
+
+    These samples would be lost without them. Edges between all other samples are not among them,
+    so that the clusters of those do not depend on a view without a weight.
+    """
+    alone = in_no_used(graphs, weights)
+    total = sp.csr_array((len(alone), len(alone)))
+    if not alone.any():
+        return total
+    some, others = (sp.diags_array(chosen.astype(float)) for chosen in (alone, ~alone))
+    for p in np.flatnonzero(weights == 0).tolist():
+        total = total + some @ graphs[p] + others @ graphs[p] @ some
+    return sp.csr_array(total * weights[weights > 0].mean())
+
+
+def in_no_used(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
+    """Return which samples no view with a weight holds: (n,)."""
+    return ~np.any([graphs.held(p) for p in np.flatnonzero(weights > 0).tolist()], axis=0)
 
 
 def in_all_used(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:

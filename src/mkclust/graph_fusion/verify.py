@@ -35,9 +35,8 @@ def verify_fit(model: Any, views: Any) -> Verification:
         model, data, copies = copies.first_of_each(model), copies.distinct(data), None
     k, n = int(model.n_clusters), len(data)
     graphs = ViewGraphs(data, model.n_neighbors_, model.indefinite)
-    overlap = graphs.subspaces(min(2 * k, n)).overlap(k)
     scales = diffusion_scales(model.eigenvalues_)
-    again = graphs.weights(overlap, len(scales) - 1)
+    again = graphs.weights(graphs.subspaces(min(2 * k, n)), k)
     graph = fuse(graphs, model.weights_)
     H = model.embedding_ / scales
     values = leading_values(graph, len(scales) + 1)

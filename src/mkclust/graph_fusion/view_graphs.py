@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.cache import reused
-from ..agreement.overlap import Overlap
+from ..agreement.chance import chance_on_common_rows
 from ..agreement.redundancy import redundancy
 from ..agreement.subspaces import GraphSubspaces
 from ..agreement.weights import ViewWeights, view_weights
@@ -25,6 +25,7 @@ from ..kernels.functions import dense
 from ..kernels.given import checked_kernel
 from ..linalg.scaling import varies
 from ..linalg.threads import in_parallel
+from .diffusion_map import n_components_for
 
 SIDE_BY_SIDE = 4096  # samples up to which graphs of several views are built at once
 KEPT = 512 << 20  # bytes: the points of all metrics are kept up to this size, else made again
@@ -117,14 +118,16 @@ class ViewGraphs(Sequence[sp.csr_array]):
             [not all(equidistant(part) for part, _ in self.metrics(p)) for p in self._all]
         )
 
-    def weights(self, overlap: Overlap, size: int) -> ViewWeights:
-        """Return the weights of the views, from the overlap of `size` eigenvectors of each."""
-        present, tell = self.views.present, self.informative()
-        if not tell.any():
+    def weights(self, subspaces: GraphSubspaces, k: int) -> ViewWeights:
+        """Return the weights of the views for k clusters, from their leading eigenvectors."""
+        tells, heads = self.informative(), subspaces.vectors(2 * k)
+        if not tells.any():
             raise InputError(
                 "all samples are equally far apart in every view: there is nothing to cluster"
             )
-        return view_weights(overlap, size, self.redundancy(), present, tell)
+        chances = chance_on_common_rows(heads or [], k, self.views.present)
+        size = n_components_for(len(self.views), k) - 1
+        return view_weights(subspaces.overlap(k), size, self.redundancy(), chances, tells)
 
     def notes(self) -> list[str]:
         """Return what was decided about the columns and metrics of the views, a sentence each."""

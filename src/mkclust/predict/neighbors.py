@@ -127,12 +127,15 @@ class NeighborExtension(Extension):
             present = new.held()
             E = np.zeros((len(present), self.embedding.shape[1]))
             far: list[Any] = [None] * len(maps)
+            weights = np.array([view.weight for view in self.views])
+            alone = ~present[:, weights > 0].any(axis=1)  # in no view with a weight
             for p, view in enumerate(self.views):
-                rows, own = np.flatnonzero(present[:, p]), new.own[p]
-                if view.weight > 0 and len(rows):
+                used = present[:, p] if view.weight > 0 else present[:, p] & alone
+                rows, own = np.flatnonzero(used), new.own[p]
+                if len(rows):
                     far[p] = maps[p](new.views[p][rows], None if own is None else own[rows])
-                    mean = self._mean(far[p], view.held, angular[p], shares[p])
-                    E[rows] += (1 - self.joint_share) * view.weight * mean
+                    weight = (1 - self.joint_share) * (view.weight or weights[weights > 0].mean())
+                    E[rows] += weight * self._mean(far[p], view.held, angular[p], shares[p])
             self._add_joint(E, far, present, max(shares, key=len))
             for i, key in enumerate(_row_keys(new.views, present) if fitted else ()):
                 if key in fitted:
