@@ -17,7 +17,7 @@ pytestmark = pytest.mark.versions
     [
         (0, "at least 1, got 0"),
         (-2, "at least 1, got -2"),
-        (2.0, "whole number, got 2.0"),
+        (2.5, "whole number, got 2.5"),
         ("3", "whole number, got '3'"),
         (None, "whole number, got None"),
         (True, "whole number, got True"),

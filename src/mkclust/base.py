@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,24 +16,37 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from .agreement.subspaces import KernelSubspaces, SpectraInMemory
-from .data.copies import distinct_rows, fit_copies_once
-from .data.frames import named_index
-from .data.missing import check_presence, require_complete
+from .data.checksums import Duplicates, find_duplicates, hash_views
+from .data.input import TakesViews, sample_names
+from .data.input_warnings import (
+    warn_of_isolation,
+    warn_of_kernels,
+    warn_of_outliers,
+    warn_of_unrelated,
+)
+from .data.missing import Imputation, Imputer, check_presence, require_complete
+from .data.values import named_index
 from .data.views import MultiView
-from .exceptions import InputError, MissingRowsWarning, warn
+from .exceptions import DegenerateWarning, InputError, MissingRowsWarning, warn
 from .graphs.affinity import default_n_neighbors, knn_affinity
 from .graphs.metrics import Metric
 from .graphs.neighbors import neighborhood
-from .io.archive import write_archive
+from .io.archive import storable, write_archive
 from .kernels.bank import KernelBank, KernelRecipe
-from .large.views import LargeViews
+from .large.views import LargeViews, as_large_views
 from .linalg.kmeans import kmeans_clusters
 from .predict.new_samples import Membership
-from .preprocessing.intake import TakesViews, in_fitted_order
-from .preprocessing.suspects import warn_of_isolation, warn_of_outliers
 from .progress import step
 
 INDEFINITE = ("raise", "shift", "ignore")
+PRIVATE_FITTED = (
+    "_extension", "_spectra", "_distinct", "_united", "_row_hashes", "_key_columns", "_imputation",
+)  # fmt: skip
+PER_SAMPLE = ("labels_", "embedding_")  # fitted attributes with a row per sample
+PER_PAIR = ("graph_", "kernel_")  # with a row and a column per sample
+
+storable(Imputer)
+storable(Imputation)
 
 
 @dataclass(frozen=True)
@@ -76,7 +90,10 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
     title: ClassVar[str]
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
-    takes_missing_rows: ClassVar[bool] = False
+    labels_: np.ndarray
+    _distinct: np.ndarray | None = None
+    _united: np.ndarray | None = None
+    _row_hashes: np.ndarray | None = None
 
     def __init__(
         self,
@@ -107,20 +124,26 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         -------
         self
         """
-        views = self._checked_views(X)
-        k = self._checked_k(views)
-        self._check_kmeans()
         self._forget()
+        views = self._fit_views(X)
+        k = self._check_parameters(len(views))
         self._note_names(views)
-        if isinstance(views, MultiView):
-            self._note_presence(views, k)
-            warn_of_outliers(views)
-            warn_of_isolation(views)
+        if not isinstance(views, MultiView):  # rows outside memory are checked as they are read
+            self._fit(views, k)
+            return self
+        self._note_presence(views, k)
         self._note_gaps()
-        if isinstance(views, MultiView):
-            fit_copies_once(self, views, k, tables=self._tables_only(views))
+        warn_of_kernels(views)
+        warn_of_outliers(views)
+        warn_of_isolation(views)
+        duplicates = self._find_duplicates(views, k)
+        if duplicates is not None and duplicates.mostly_duplicates and self._tables_only(views):
+            self._fit(views[duplicates.first], k)
+            self._extend_to(duplicates)
         else:
             self._fit(views, k)
+            self._unite(duplicates, self._tables_only(views))
+        warn_of_unrelated(views, vars(self).get("unrelated_views_", ()))
         return self
 
     @abstractmethod
@@ -160,7 +183,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """
         check_is_fitted(self, "labels_")
         columns = {"cluster": np.asarray(self.labels_)}
-        support: np.ndarray | None = getattr(self, "support_", None)
+        support: np.ndarray | None = vars(self).get("support_")
         columns |= {} if support is None else {"views": support}
         return columns | ({"confidence": self.confidence_} if self._has_membership else {})
 
@@ -171,7 +194,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         columns = self.per_sample()
         if self._has_membership:
             columns |= {f"membership_{c}": P for c, P in enumerate(self.membership_.T)}
-        names = getattr(self, "sample_names_in_", None)
+        names = vars(self).get("sample_names_in_")
         index = pd.RangeIndex(len(self.labels_)) if names is None else named_index(names)
         return pd.DataFrame(columns, index=index.rename("sample"))
 
@@ -202,11 +225,18 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
 
     def _forget(self) -> None:
         """Remove the attributes of an earlier fit, which may have been of another kind."""
-        input_names = ("n_features_in_", "feature_names_in_", "view_feature_names_in_")
-        fitted = [name for name in vars(self) if name.endswith("_") and name not in input_names]
-        for name in [*fitted, "_extension", "_spectra", "_distinct"]:
+        fitted = [name for name in vars(self) if name.endswith("_")]
+        for name in (*fitted, *PRIVATE_FITTED):
             self.__dict__.pop(name, None)
         self.notes_ = ()
+
+    def _large_views(self, X: Any) -> Any:
+        return as_large_views(X)
+
+    def _note_names(self, views: MultiView | LargeViews) -> None:
+        names = sample_names(views)
+        if names is not None:
+            self.sample_names_in_ = names
 
     def _note_presence(self, views: MultiView, k: int) -> None:
         """Record which samples each view holds, or refuse views that lack some."""
@@ -230,35 +260,122 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         self.labels_, self.cluster_centers_ = found.labels, found.centers
         self.inertia_ = found.inertia
 
-    def _checked_k(self, views: MultiView | LargeViews) -> int:
-        k = self._k_among(len(views))
-        if isinstance(views, MultiView) and (distinct := distinct_rows(views, k)) < k:
+    def _find_duplicates(self, views: MultiView, k: int) -> Duplicates | None:
+        """Return the samples that are equal in every view; refuse fewer distinct ones than k."""
+        kept = self._row_hashes if self._imputation is None else None
+        found = find_duplicates(hash_views(views) if kept is None else kept)
+        if found is not None and found.n_distinct < k:
             raise InputError(
-                f"n_clusters = {k} is more than the {distinct} distinct samples: all others are "
-                "duplicates in every view"
+                f"n_clusters = {k} is more than the {found.n_distinct} distinct samples: all "
+                "others are duplicates in every view",
+                parameter="n_clusters",
             )
-        return k
+        return found
 
-    def _k_among(self, n: int) -> int:
+    def _extend_to(self, duplicates: Duplicates) -> None:
+        """Extend a fit of the distinct samples to all: duplicates are alike."""
+        n, group = len(duplicates.group), duplicates.group
+        self._distinct = duplicates.first
+        for name in PER_SAMPLE:
+            if name in vars(self):
+                setattr(self, name, np.asarray(vars(self)[name])[group])
+        for name in PER_PAIR:
+            if name in vars(self):
+                setattr(self, name, vars(self)[name][group][:, group])
+        spectra = vars(self).get("_spectra")
+        if spectra is not None and all(len(H) == duplicates.n_distinct for H in spectra.heads):
+            self._spectra = replace(spectra, heads=tuple(H[group] for H in spectra.heads))
+        self._note(
+            f"{n - duplicates.n_distinct} of {n} samples are equal to others in every view: the "
+            f"{duplicates.n_distinct} distinct samples were clustered"
+        )
+
+    def _unite(self, duplicates: Duplicates | None, tables: bool) -> None:
+        """Put duplicates that k-means divided into one cluster: that of their mean membership.
+
+        Without a membership, it is the cluster of most of them.
+        """
+        divided = np.empty(0) if duplicates is None else duplicates.divided(self.labels_)
+        if duplicates is None or not len(divided):
+            return
+        chosen = np.isin(duplicates.group, divided)
+        labels = duplicates.most_common(self.labels_, divided)
+        if self._has_membership:
+            mean = duplicates.mean_rows(self.membership_, divided)
+            labels[chosen] = mean[chosen].argmax(axis=1)
+        moved = np.count_nonzero(labels != self.labels_)
+        asked, left = len(np.unique(self.labels_)), len(np.unique(labels))
+        if left < asked and not tables:
+            self._note(
+                "samples that are equal in every kernel are in different clusters: together they "
+                f"would leave {left} of {asked} clusters"
+            )
+            return
+        self.labels_ = labels  # numbered as before: predict uses the same centers
+        self._united = np.where(chosen, duplicates.group, -1)
+        fewer = f"; {left} clusters of {asked} are left" if left < asked else ""
+        self._note(
+            f"{moved} samples were moved to the cluster of their copies: samples that are equal "
+            f"in every view share a cluster{fewer}"
+        )
+
+    @property
+    def membership_(self) -> np.ndarray:
+        """Probability of every cluster for every sample, (n, k); rows sum to 1.
+
+        Duplicates that k-means divided have their mean.
+        """
+        found: np.ndarray = super().membership_
+        if self._united is None:
+            return found
+        groups = np.unique(self._united[self._united >= 0])
+        return Duplicates(self._united).mean_rows(found, groups)
+
+    def _united_labels(self, labels: np.ndarray) -> np.ndarray:
+        """Return labels (n,) of the nearest centers, duplicates in the cluster of their mean."""
+        if self._united is None:
+            return labels
+        return np.where(self._united >= 0, self.membership_.argmax(axis=1), labels)
+
+    def _distinct_only(self, views: MultiView) -> tuple[Self, MultiView]:
+        """Return the model and views with the rows that were fitted, where most are duplicates."""
+        if self._distinct is None:
+            return self, views
+        small = copy(self)
+        for name in PER_SAMPLE:
+            setattr(small, name, np.asarray(vars(self)[name])[self._distinct])
+        return small, views[self._distinct]
+
+    def _note(self, note: str) -> None:
+        self.notes_ = (*self.notes_, note)
+        warn(note, DegenerateWarning)
+
+    def _check_parameters(self, n: int) -> int:
+        """Check the parameters of every method before the work; return the number of clusters."""
         k = self.n_clusters
+        if isinstance(k, (float, np.floating)) and float(k).is_integer():
+            k = int(k)  # R has no other numbers
         if not isinstance(k, Integral) or isinstance(k, bool):
-            raise InputError(f"n_clusters must be a whole number, got {k!r}")
+            raise InputError(
+                f"n_clusters must be a whole number, got {k!r}", parameter="n_clusters"
+            )
         if k < 1:
-            raise InputError(f"n_clusters must be at least 1, got {k}")
+            raise InputError(f"n_clusters must be at least 1, got {k}", parameter="n_clusters")
         if n < 2:
             raise InputError(f"at least two samples are needed to cluster, got n_samples = {n}")
         if k > n:
-            raise InputError(f"n_clusters = {k} is more than the {n} samples")
-        return int(k)
-
-    def _check_kmeans(self) -> None:
-        """Check the parameters of k-means before the work, not after it."""
+            raise InputError(
+                f"n_clusters = {k} is more than the {n} samples", parameter="n_clusters"
+            )
         if not isinstance(self.n_init, Integral) or self.n_init < 1:
-            raise InputError(f"n_init must be a whole number from 1 on, got {self.n_init!r}")
+            raise InputError(
+                f"n_init must be a whole number from 1 on, got {self.n_init!r}", parameter="n_init"
+            )
         try:
             check_random_state(self.random_state)
         except ValueError as error:
-            raise InputError(f"random_state: {error}") from None
+            raise InputError(f"random_state: {error}", parameter="random_state") from None
+        return int(k)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -321,12 +438,11 @@ class KernelClusterer(MultiViewClusterer):
 
         For one bank that serves many fits, such as those of a grid.
         """
-        k = self._k_among(kernels.n_samples)
-        self._check_kmeans()
         self._forget()
-        self._imputation = None
+        self._fit_names(kernels.views)
+        self._row_hashes = hash_views(kernels.views)
+        k = self._check_parameters(kernels.n_samples)
         self._note_names(kernels.views)
-        self.view_feature_names_in_ = list(kernels.views.feature_names)
         self._note_presence(kernels.views, k)
         self._solve(kernels, k)
         return self
@@ -364,12 +480,7 @@ class KernelClusterer(MultiViewClusterer):
 def check_indefinite(value: Any) -> None:
     """Refuse another value of the parameter `indefinite`."""
     if value not in INDEFINITE:
-        raise InputError(f'indefinite must be "raise", "shift" or "ignore", got {value!r}')
-
-
-def refitted_views(model: MultiViewClusterer, views: Any) -> MultiView:
-    """Return `views` as a fitted model took them; an InputError where they are others."""
-    check_is_fitted(model, "labels_")
-    fresh = type(model)(**model.get_params(deep=False))
-    taken = fresh._checked_views(views)
-    return in_fitted_order(model, taken.in_memory() if isinstance(taken, LargeViews) else taken)
+        raise InputError(
+            f'indefinite must be "raise", "shift" or "ignore", got {value!r}',
+            parameter="indefinite",
+        )

@@ -7,7 +7,17 @@ import warnings
 
 
 class InputError(ValueError):
-    """The data or a parameter cannot be used; the message names the view and the place."""
+    """The data or a parameter cannot be used; the message names the view and the place.
+
+    Attributes
+    ----------
+    parameter : str or None
+        The parameter that the error is about, such as ``"n_clusters"``; None for the data.
+    """
+
+    def __init__(self, message: str = "", *, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
 
 
 class FileFormatError(InputError):
@@ -32,6 +42,14 @@ class MissingRowsWarning(MkclustWarning):
 
 class KeyColumnWarning(MkclustWarning):
     """A column looks like a key of the samples but is used as a feature."""
+
+
+class PositionWarning(MkclustWarning):
+    """Tables with sample names were joined by position to views without names."""
+
+
+class UnrelatedWarning(MkclustWarning):
+    """No two views agree beyond chance, as where the rows of one are in another order."""
 
 
 class ColumnsWarning(MkclustWarning):

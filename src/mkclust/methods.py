@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
-from .base import MultiViewClusterer
+from .base import PRIVATE_FITTED, MultiViewClusterer
 from .baselines import COMPARED
+from .data.missing import Imputation
 from .dual_noise import MKCDNM
 from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
@@ -17,7 +18,6 @@ from .io._guards.limits import DEFAULT_LIMITS, Limits, as_path
 from .io.archive import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .io.manifest import require_complete_set
 from .predict.new_samples import Extension
-from .preprocessing.imputation import Imputation
 
 DEFAULT = GraphFusion.name
 METHODS: dict[str, type[MultiViewClusterer]] = {
@@ -133,7 +133,9 @@ def _model(found: Archive) -> MultiViewClusterer:
     model = METHODS[found.kind](**found.parameters)
     parameters = model.get_params(deep=False)
     for name, value in found.fitted.items():
-        if name in parameters or hasattr(type(model), name) or not name.isidentifier():
+        inner = name in PRIVATE_FITTED
+        known = name in parameters or (not inner and name in dir(type(model)))
+        if known or not (inner or name.isidentifier()):
             raise FileFormatError(f"{name!r} cannot be a fitted attribute: {ADVICE}")
         setattr(model, name, value)
     _check_fitted(model)

@@ -183,7 +183,7 @@ def test_matrices_are_found_by_their_place(pd, views):
     assert omics.views_of(whole).names == ("rna", "atac")
     assert omics.views_of(whole.mod["rna"], ["X", "obsm/X_pca"]).names == ("X", "obsm/X_pca")
     fitted = cluster(whole, 3, random_state=0)
-    omics.write_back(whole, fitted.labels_, fitted.embedding_)
+    omics.write_back(whole, fitted)
     assert whole.obs["mkclust"].astype(int).tolist() == fitted.labels_.tolist()
     np.testing.assert_array_equal(whole.obsm["X_mkclust"], fitted.embedding_)
     np.testing.assert_array_equal(model().fit(whole).predict(whole), model().fit([a, c]).labels_)
@@ -223,7 +223,7 @@ def test_what_is_not_there_is_named(views):
     with pytest.raises(InputError, match="'X' is empty"):
         omics.views_of(data)
     with pytest.raises(InputError, match=r"'a'.*sample names are not unique"):
-        omics.joined({"a": (np.eye(2), ["x", "x"])}, ["x", "y"])
+        omics.join_by_name({"a": (np.eye(2), ["x", "x"])}, ["x", "y"])
 
 
 def test_modalities_in_and_answers_out(views):
@@ -238,7 +238,7 @@ def test_modalities_in_and_answers_out(views):
     )
     whole = mudata.MuData({"rna": rna, "atac": atac})
     fitted = cluster(whole, 3, random_state=0)
-    omics.write_back(whole, fitted.labels_, fitted.embedding_, key="found")
+    omics.write_back(whole, fitted, key="found")
     assert metrics.accuracy(views.labels, fitted.labels_) > 0.95
     assert whole.obs["found"].astype(int).tolist() == fitted.labels_.tolist()
     np.testing.assert_array_equal(whole.obsm["X_found"], fitted.embedding_)
@@ -248,6 +248,6 @@ def test_modalities_in_and_answers_out(views):
     assert gaps.present.sum(axis=0).tolist() == [90, 60]
     order = [SAMPLES.index(name) for name in gaps.index]
     found = cluster(some, 3, random_state=0)
-    omics.write_back(some, found.labels_, found.embedding_)
+    omics.write_back(some, found)
     assert metrics.accuracy(views.labels[order], found.labels_) > 0.9
     assert some.obs["mkclust"].notna().all()

@@ -1,4 +1,4 @@
-"""Views from MuData and AnnData, and clusters and embedding written back to them.
+"""Views from MuData and AnnData, and clusters, membership and embedding written back to them.
 
 Both are recognized by their attributes, not by their class, so that neither package is imported
 here. ``pip install 'mkclust[omics]'`` installs them.
@@ -13,19 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import InputError
-from .alignment import placed, rows_of
-from .frames import column_names
+from .alignment import place_rows, rows_of
+from .input import is_omics
+from .values import column_names
 from .views import MultiView
-
-
-def is_omics(data: Any) -> bool:
-    """Return whether `data` is a MuData or an AnnData."""
-    return all(hasattr(data, name) for name in ("obs_names", "obs", "obsm", "uns"))
-
-
-def as_views(data: Any) -> Any:
-    """Return the views of a MuData or AnnData, and anything else unchanged."""
-    return views_of(data) if is_omics(data) else data
 
 
 def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) -> MultiView:
@@ -37,11 +28,12 @@ def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) ->
 
     Parameters
     ----------
-    data : MuData or AnnData
+    data : MuData, AnnData, or dict or list of AnnData
     use : sequence of str, dict or None
         Matrices, or a map from view names to matrices: ``"X"``, ``"layers/counts"`` or
-        ``"obsm/X_pca"`` of an AnnData; of a MuData ``"rna"`` (its X), ``"rna/layers/counts"`` or
-        ``"rna/obsm/X_pca"``. By default X of every modality, or X of an AnnData.
+        ``"obsm/X_pca"`` of an AnnData; of several modalities ``"rna"`` (its X),
+        ``"rna/layers/counts"`` or ``"rna/obsm/X_pca"``. By default X of every modality, or X of an
+        AnnData.
 
     Returns
     -------
@@ -49,28 +41,67 @@ def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) ->
     """
     if not is_omics(data):
         raise InputError(f"neither MuData nor AnnData but {type(data).__name__}")
+    parts = modalities(data)
     if use is None:
-        use = list(data.mod) if hasattr(data, "mod") else ["X"]
+        use = ["X"] if parts is None else list(parts)
     places = dict(use) if isinstance(use, Mapping) else {place: place for place in use}
-    found = {name: _matrix(data, place) for name, place in places.items()}
-    samples = [str(name) for name in data.obs_names]
+    found = {name: _matrix(data, parts, place) for name, place in places.items()}
     views = {name: (matrix, names) for name, (matrix, names, _) in found.items()}
-    return joined(views, samples, [columns for _, _, columns in found.values()])
+    samples = _names_of(data) if hasattr(data, "obs_names") else list(
+        dict.fromkeys(name for _, names in views.values() for name in names)
+    )  # fmt: skip
+    return join_by_name(views, samples, [columns for _, _, columns in found.values()])
 
 
-def write_back(data: Any, labels: np.ndarray, embedding: np.ndarray, key: str = "mkclust") -> None:
-    """Write clusters (n,) to a categorical column of ``obs``, the embedding (n, k) to ``obsm``."""
+def modalities(data: Any) -> dict[str, Any] | None:
+    """Return the AnnData by name of a MuData, a dict or a list; None for one AnnData."""
+    if isinstance(data, Mapping):
+        return {str(name): part for name, part in data.items()}
+    if isinstance(data, (list, tuple)):
+        return {f"view{p + 1}": part for p, part in enumerate(data)}
+    return dict(data.mod) if hasattr(data, "mod") else None
+
+
+def write_back(data: Any, model: Any, key: str = "mkclust", confidence: Any = None) -> None:
+    """Write the answer of a fitted model to the data it was fitted to, by sample name.
+
+    The clusters go to a categorical column `key` of ``obs``, the embedding to ``obsm["X_key"]``,
+    the membership to ``obsm["key_membership"]`` where the method has one.
+
+    Parameters
+    ----------
+    data : MuData, AnnData, or dict or list of AnnData
+    model : fitted estimator
+    key : str
+    confidence : (n,) array, optional
+        Written to the column ``key_confidence`` of ``obs``.
+    """
     import pandas as pd
 
-    if len(labels) != len(data.obs_names):
+    if isinstance(data, (Mapping, list, tuple)):
+        for part in modalities(data).values():  # type: ignore[union-attr]
+            write_back(part, model, key, confidence)
+        return
+    labels = np.asarray(model.labels_)
+    fitted = vars(model).get("sample_names_in_")
+    if fitted is None and len(labels) != len(data.obs_names):
         raise InputError(f"{len(labels)} labels for {len(data.obs_names)} samples")
-    names = [str(label) for label in range(int(np.max(labels)) + 1)]
-    clusters = pd.Categorical.from_codes(np.asarray(labels), categories=names)
-    data.obs[key] = pd.Series(clusters, index=data.obs_names)
-    data.obsm[f"X_{key}"] = np.asarray(embedding)
+    names = _names_of(data)
+    rows = np.arange(len(labels)) if fitted is None else rows_of(names, map(str, fitted))
+    if (rows < 0).any():
+        raise InputError(f"the model was not fitted to sample {names[int(np.argmin(rows))]!r}")
+    clusters = [str(label) for label in range(int(labels.max()) + 1)]
+    found = pd.Categorical.from_codes(labels[rows], categories=clusters)
+    data.obs[key] = pd.Series(found, index=data.obs_names)
+    columns = {f"X_{key}": model.embedding_} if "embedding_" in vars(model) else {}
+    columns |= {f"{key}_membership": model.membership_} if model._has_membership else {}
+    for name, values in columns.items():
+        data.obsm[name] = np.asarray(values)[rows]
+    if confidence is not None:
+        data.obs[f"{key}_confidence"] = np.asarray(confidence)[rows]
 
 
-def joined(
+def join_by_name(
     views: Mapping[str, tuple[Any, Sequence[str]]],
     samples: Sequence[str],
     feature_names: Sequence[Any] | None = None,
@@ -80,7 +111,7 @@ def joined(
     `feature_names` has the column names of every view, or None.
 
     >>> views = {"rna": (np.eye(2), ["a", "b"]), "atac": (np.ones((3, 1)), ["c", "b", "a"])}
-    >>> joined(views, ["a", "b", "c"])
+    >>> join_by_name(views, ["a", "b", "c"])
     MultiView(3 samples, 1 of them incomplete: rna 2, atac 1)
     """
     matrices, held = [], []
@@ -91,7 +122,7 @@ def joined(
                 f"view {name!r}: its sample names are not unique, or differ from the others"
             )
         in_order = np.array_equal(rows, np.arange(len(names)))
-        matrices.append(matrix if in_order else placed(matrix, rows, kernels=False))
+        matrices.append(matrix if in_order else place_rows(matrix, rows, kernels=False))
         held.append(rows >= 0)
     present = np.column_stack(held)
     return MultiView(
@@ -102,13 +133,15 @@ def joined(
     )
 
 
-def _matrix(data: Any, place: str) -> tuple[Any, list[str], np.ndarray | None]:
+def _matrix(
+    data: Any, parts: Mapping[str, Any] | None, place: str
+) -> tuple[Any, list[str], np.ndarray | None]:
     """Return one matrix of a MuData or AnnData, with the names of its rows and columns."""
-    if hasattr(data, "mod"):
+    if parts is not None:
         modality, _, inside = place.partition("/")
-        if modality not in data.mod:
-            raise InputError(f"no modality {modality!r}; there are {', '.join(data.mod)}")
-        return _matrix(data.mod[modality], inside or "X")
+        if modality not in parts:
+            raise InputError(f"no modality {modality!r}; there are {', '.join(parts)}")
+        return _matrix(parts[modality], None, inside or "X")
     slot, _, name = place.partition("/")
     if slot == "X" and not name:
         matrix = data.X
@@ -121,7 +154,7 @@ def _matrix(data: Any, place: str) -> tuple[Any, list[str], np.ndarray | None]:
         raise InputError(f"the matrix {place!r} is empty: choose another with use=...")
     named = slot != "obsm" and hasattr(data, "var_names")
     columns = np.array(data.var_names, dtype=object) if named else column_names(matrix)
-    return _plain(matrix), [str(sample) for sample in data.obs_names], columns
+    return _plain(matrix), _names_of(data), columns
 
 
 def _plain(matrix: Any) -> Any:
@@ -131,15 +164,5 @@ def _plain(matrix: Any) -> Any:
     return sp.csr_array(matrix) if sp.issparse(matrix) else np.asarray(matrix)
 
 
-def is_several(X: Any) -> bool:
-    """Return whether X holds several views rather than one table."""
-    if sp.issparse(X):
-        return False
-    if isinstance(X, (MultiView, Mapping)) or getattr(X, "ndim", 2) == 3:
-        return True
-    if not isinstance(X, (list, tuple)) or not len(X):
-        return False
-    first = X[0]
-    if hasattr(first, "shape"):
-        return len(first.shape) == 2
-    return isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) > 0
+def _names_of(data: Any) -> list[str]:
+    return [str(name) for name in data.obs_names]

@@ -1,18 +1,40 @@
-"""Alignment of frames by sample names: reordered, or joined where samples differ."""
+"""The join of tables: which rows of which view are the same sample, by name.
+
+Rows are named by the index of a frame, or by a key column that is given or recognized. Only
+tables without any names are joined by position.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..exceptions import InputError
-from .frames import is_frame
+from ..exceptions import InputError, KeyColumnWarning, PositionWarning, warn
+from .values import SHOWN, is_frame, is_polars, list_names, text_columns
 
-SHOWN = 5  # names of samples or columns listed in an error or a note
+# Compared without case, spaces and punctuation.
+OWNERS = (
+    "animal", "article", "case", "cell", "client", "customer", "doc", "document", "donor",
+    "employee", "entity", "household", "image", "individual", "item", "member", "object", "obs",
+    "observation", "participant", "patient", "person", "product", "record", "respondent", "row",
+    "sample", "specimen", "student", "subj", "subject", "user", "usubj",
+)  # fmt: skip
+SUFFIXES = ("id", "ids", "identifier", "name", "names", "barcode", "uuid", "guid", "accession")
+NUMBERS = ("key", "code", "no", "nr", "num", "number")  # a feature may be named so, too
+KEYS = frozenset(
+    {*SUFFIXES, "index", "sample", "samples", "rowname", "rownames", "unnamed0", "subject",
+     "patient", *(owner + suffix for owner in OWNERS for suffix in (*SUFFIXES, *NUMBERS))}
+)  # fmt: skip
+POSSIBLE_KEYS = frozenset({*OWNERS, *NUMBERS, "pid", "uid", "sid", "eid", "iid", "mrn"})
+FEW = 10  # rows: below, distinct whole numbers are no evidence for a key
+OVERLAP = 0.5  # share of the smaller table's key values that another table must have
 
 
 @dataclass(frozen=True)
@@ -27,7 +49,7 @@ class Alignment:
     index : (n,) array or None
         Sample names; None without frames.
     notes : tuple of str
-        Which views lack which samples.
+        Which views were reordered, and which lack which samples.
     """
 
     rows: tuple[np.ndarray | None, ...]
@@ -35,37 +57,368 @@ class Alignment:
     notes: tuple[str, ...] = ()
 
 
+# ---------------------------------------------------------------- the names of the rows
+
+
+def set_sample_names(
+    items: Sequence[Any], names: Sequence[str], key: Any = None
+) -> tuple[list[Any], tuple[Any, ...], list[str]]:
+    """Make the column with the sample names the index of every frame.
+
+    Parameters
+    ----------
+    items : sequence of frames, arrays and sparse matrices
+    names : sequence of str
+        Names of the views.
+    key : str or sequence, optional
+        The column with the sample names, or one per view (None: recognized). By default the
+        index where it has names, else a column that all tables have, with distinct values that
+        largely agree, else a column that is first and text or named like a key.
+
+    Returns
+    -------
+    items : list
+        Frames with a key column without that column, and with it as the index.
+    keys : tuple of str or None
+        The key column of every view.
+    notes : list of str
+    """
+    given = [key] * len(items) if key is None or isinstance(key, str) else list(key)
+    tables = [p for p, item in enumerate(items) if is_frame(item) or is_polars(item)]
+    keys: dict[int, Any] = {}
+    for p in tables:
+        if given[p] is not None and _require_key(items[p], names[p], given[p]):
+            keys[p] = given[p]
+    unnamed = [p for p in tables if given[p] is None and not _has_names(items[p])]
+    found, notes = _recognize_keys(items, names, unnamed)
+    keys |= found
+    made = [_set_index(item, keys[p]) if p in keys else item for p, item in enumerate(items)]
+    said = [f"Column {keys[p]!r} of view {names[p]!r} names the samples." for p in sorted(keys)]
+    return made, tuple(keys.get(p) for p in range(len(items))), [*notes, *said]
+
+
+@lru_cache(maxsize=1 << 16)
+def is_key_name(name: str) -> bool:
+    """Return whether a column of this name usually holds sample names.
+
+    >>> [is_key_name(n) for n in ("participant_id", "UserID", "docid", "", "acid", "bmi index")]
+    [True, True, True, True, False, False]
+    """
+    parts = _words(name)
+    return not name.strip() or plain(name) in KEYS or (bool(parts) and parts[-1] in SUFFIXES)
+
+
+@lru_cache(maxsize=1 << 16)
+def may_be_key_name(name: str) -> bool:
+    """Return whether a column of this name holds sample names if its values are distinct.
+
+    >>> [may_be_key_name(name) for name in ("Key", "case", "record number", "height")]
+    [True, True, True, False]
+    """
+    parts = _words(name)
+    return (
+        (bool(name.strip()) and is_key_name(name))
+        or plain(name) in POSSIBLE_KEYS
+        or (bool(parts) and parts[-1] in NUMBERS)
+    )
+
+
+def plain(name: str) -> str:
+    """Return a name in lower case without punctuation and spaces.
+
+    >>> plain("True_Label")
+    'truelabel'
+    """
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def names_each_row(values: Sequence[Any] | np.ndarray) -> bool:
+    """Return whether the values are distinct, and whole numbers or texts.
+
+    >>> names_each_row([3, 1, 2]), names_each_row(["a", "b"]), names_each_row([0.5, 1.5])
+    (True, True, False)
+    """
+    found = np.asarray(values)
+    if found.dtype.kind == "f" and not _are_whole(found):
+        return False
+    if found.dtype.kind == "O" and not all(isinstance(value, (str, int)) for value in found):
+        return False
+    return found.dtype.kind in "iufUO" and len(set(found.tolist())) == len(found)
+
+
+def looks_like_key(column: np.ndarray, others: Iterable[np.ndarray]) -> bool:
+    """Return whether a numeric column looks like a key.
+
+    It does if it has a distinct whole number in every row, and these are consecutive or one of
+    the other columns has fractions.
+    """
+    if len(column) < FEW or column.dtype.kind not in "iuf" or not names_each_row(column):
+        return False
+    consecutive = float(column.max()) - float(column.min()) == len(column) - 1
+    return consecutive or not all(_are_whole(other) for other in others)
+
+
+def warn_of_key(place: str, column: Any, advice: str) -> None:
+    """Warn that a column looks like a key but is used as a feature."""
+    warn(
+        f"{place}: column {column!r} has a different whole number in every row, as a key has, but "
+        f"is used as a feature; {advice}",
+        KeyColumnWarning,
+    )
+
+
+def as_text(names: Any) -> list[str]:
+    """Return sample names as texts; leading zeros are kept, whole floats lose their ".0".
+
+    >>> as_text(["007", 7, 7.0])
+    ['007', '7', '7']
+    """
+    return [
+        str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
+        for name in (names.tolist() if hasattr(names, "tolist") else names)
+    ]
+
+
+def _require_key(frame: Any, name: str, key: Any) -> bool:
+    """Return whether the given key is a column, False for the index; refuse anything else."""
+    if key not in list(frame.columns):
+        if is_frame(frame) and frame.index.name == key:
+            return False
+        raise InputError(
+            f"view {name!r} has no column {key!r}; its columns are "
+            f"{list_names([str(c) for c in frame.columns])}",
+            parameter="id",
+        )
+    values = _column(frame, key)
+    if not names_each_row(values):
+        seen, twice = set(), []
+        for value in values.tolist():
+            if value in seen or value is None or value != value:
+                twice.append(value)
+            seen.add(value)
+        raise InputError(
+            f"view {name!r}: column {key!r} cannot name the samples: "
+            + (f"{list_names(twice)} is missing or occurs repeatedly" if twice
+               else "it must have texts or whole numbers"),
+            parameter="id",
+        )  # fmt: skip
+    return True
+
+
+def _has_names(item: Any) -> bool:
+    """Return whether the index of a frame names the samples: no unnamed whole numbers."""
+    if not is_frame(item):
+        return False
+    index = item.index
+    return index.nlevels > 1 or index.name is not None or index.dtype.kind not in "iu"
+
+
+def _recognize_keys(
+    items: Sequence[Any], names: Sequence[str], unnamed: Sequence[int]
+) -> tuple[dict[int, Any], list[str]]:
+    """Return the key columns of frames whose index has no names, and notes."""
+    shared = _shared_key([items[p] for p in unnamed], [names[p] for p in unnamed])
+    if shared is not None:
+        note = f"Column {shared!r} has the same distinct values in the tables: it is the key."
+        return dict.fromkeys(unnamed, shared), [] if may_be_key_name(str(shared)) else [note]
+    keys = {p: _own_key(items[p]) for p in unnamed}
+    without = [p for p in unnamed if keys[p] is None]
+    if not without:
+        return keys, []
+    if len(without) < len(unnamed) and all(_is_numbered(items[p]) for p in without):
+        with_key = next(p for p in unnamed if keys[p] is not None)
+        raise InputError(
+            f"view {names[with_key]!r} has the sample names in column {keys[with_key]!r}, but view "
+            f"{names[without[0]]!r} has neither such a column nor an index of names: make the "
+            "sample names the index of every frame, name the column by id=, or drop it"
+        )
+    for p in unnamed:
+        _warn_of_first(items[p], names[p])
+    return {}, []
+
+
+def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
+    """Return the column of several tables whose distinct values name the same samples, or None.
+
+    Columns named like keys come first, then texts, then whole numbers under any name. Columns
+    that pair the rows in different ways are refused, unless all of them are numbers, which are
+    then features, such as ranks.
+    """
+    if len(frames) < 2:
+        return None
+    best: list[Any] = []
+    for column in list(frames[0].columns):
+        if not all(list(frame.columns).count(column) == 1 for frame in frames):
+            continue
+        rank = _key_rank(frames, column)
+        if rank is not None and (not best or rank <= best[0][0]):
+            best = [*(b for b in best if b[0] == rank), (rank, column)]
+    if not best:
+        return None
+    rank, column = best[0]
+    pairings = [_pairing(frames, other) for _, other in best]
+    if any(pairing != pairings[0] for pairing in pairings[1:]):
+        if rank == 3:
+            return None
+        raise InputError(
+            f"columns {list_names([c for _, c in best])} of {', '.join(names)} could each name the "
+            "samples, but pair the rows differently: say by id= which one does",
+            parameter="id",
+        )
+    return column
+
+
+def _key_rank(frames: Sequence[Any], column: Any) -> int | None:
+    """Return how surely a column names the samples in all tables, 0 most; None for not at all."""
+    name, texts = str(column), column in text_columns(frames[0])
+    rank = 0 if is_key_name(name) else 1 if may_be_key_name(name) else 2 if texts else 3
+    if rank == 3 and min(len(frame) for frame in frames) < FEW:
+        return None
+    values = [_column(frame, column) for frame in frames]
+    if not all(names_each_row(own) for own in values):
+        return None
+    sets = [set(as_text(own)) for own in values]
+    alike = all(len(a & b) >= OVERLAP * min(len(a), len(b)) for a, b in combinations(sets, 2))
+    return rank if alike else None
+
+
+def _pairing(frames: Sequence[Any], column: Any) -> list[list[int]]:
+    first = as_text(_column(frames[0], column))
+    return [rows_of(first, as_text(_column(frame, column))).tolist() for frame in frames[1:]]
+
+
+def _own_key(frame: Any) -> Any:
+    """Return the column of one table with the sample names, by its name or as first text."""
+    columns = list(frame.columns)
+    if len(columns) < 2:
+        return None
+    named = [c for c in columns if isinstance(c, str) and may_be_key_name(c)]
+    first = [columns[0]] if columns[0] in text_columns(frame) else []
+    strong = [c for c in named if c == columns[0] and is_key_name(c)]
+    for column in dict.fromkeys([*strong, *first, *named]):
+        if columns.count(column) > 1:
+            continue
+        if names_each_row(_column(frame, column)):
+            return column
+        if column in strong:
+            raise InputError(
+                f"column {column!r} is named like sample names, but some occur repeatedly: make "
+                "another column the index, or drop it"
+            )
+    return None
+
+
+def _set_index(frame: Any, key: Any) -> Any:
+    import pandas as pd
+
+    if is_frame(frame):
+        return frame.set_index(key)
+    rest = frame.drop(key)
+    columns = {name: rest[name].to_numpy() for name in rest.columns}
+    return pd.DataFrame(columns, index=pd.Index(frame[key].to_list(), name=key))
+
+
+def _column(frame: Any, column: Any) -> np.ndarray:
+    return np.asarray(frame[column].to_numpy())
+
+
+def _is_numbered(frame: Any) -> bool:
+    """Return whether the rows of a frame are only numbered 0, 1, ..."""
+    return is_polars(frame) or np.array_equal(frame.index, np.arange(len(frame)))
+
+
+def _warn_of_first(frame: Any, name: str) -> None:
+    if text_columns(frame) or frame.shape[1] < 2:
+        return  # text is refused elsewhere
+    values = [
+        (frame.iloc[:, p] if is_frame(frame) else frame.to_series(p)).to_numpy()
+        for p in range(frame.shape[1])
+    ]
+    if looks_like_key(values[0], values[1:]):
+        warn_of_key(
+            f"view {name!r}",
+            next(iter(frame.columns)),
+            "if it names the samples, make it the index of the frame or name it by id=, otherwise "
+            "drop it or pass an index",
+        )
+
+
+def _are_whole(values: np.ndarray) -> bool:
+    return values.dtype.kind in "iub" or bool(
+        values.dtype.kind == "f"
+        and (values == np.round(values)).all()
+        and np.isfinite(values).all()
+    )
+
+
+def _words(name: str) -> list[str]:
+    """Split a name at punctuation and at capitals: PatientID and patient_id are alike."""
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+
+
+# ---------------------------------------------------------------- one order of the samples
+
+
 def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
     """Find a common order: the samples of the first frame, then those that only others have.
 
     Views without sample names are accepted only if all frames have the same samples in the same
-    order.
+    order; they are then joined by position, with a warning where the frames have names. Names of
+    different types, such as 7 and "7", are compared as texts.
     """
     frames = [p for p, item in enumerate(items) if is_frame(item)]
     if not frames:
         return Alignment((None,) * len(items))
-    first = items[frames[0]].index
-    others = [p for p in frames[1:] if not items[p].index.equals(first)]
+    indices = _of_one_type([items[p].index for p in frames])
+    first, named = indices[0], any(_has_names(items[p]) for p in frames)
+    by_view = dict(zip([names[p] for p in frames], indices, strict=True))
+    others = {name: index for name, index in by_view.items() if not index.equals(first)}
+    if named and len(items) > 1:
+        _check_unique(by_view)
     if not others:
+        if named and len(frames) < len(items):
+            _warn_of_position(items, names)
         return Alignment((None,) * len(items), first.to_numpy())
-    _check_unique([(names[p], items[p].index) for p in (frames[0], *others)])
+    _check_unique({names[frames[0]]: first, **others})
     if len(frames) < len(items):
-        _refuse_unnamed(names[frames[0]], first, names[others[0]], items[others[0]].index)
-    _check_linked([(names[p], items[p].index) for p in frames])
+        _refuse_unnamed(names[frames[0]], first, *next(iter(others.items())))
+    _check_linked(by_view)
     every = first
-    for p in others:
-        every = every.append(items[p].index.difference(every, sort=False))
-    rows = tuple(item.index.get_indexer(every) for item in items)
-    notes = (lacking_words(name, every[row < 0]) for name, row in zip(names, rows, strict=True))
+    for index in others.values():
+        every = every.append(index.difference(every, sort=False))
+    rows = tuple(index.get_indexer(every) for index in indices)
+    notes = [lacking_words(name, every[row < 0]) for name, row in zip(names, rows, strict=True)]
+    by_name = [name for name, index in others.items() if len(index.intersection(first))]
+    if by_name and named:
+        said = ", ".join(map(repr, by_name))
+        notes.insert(0, f"Rows of {said} were joined to those of {names[0]!r} by sample name.")
     return Alignment(rows, every.to_numpy(), tuple(note for note in notes if note))
 
 
-def placed(matrix: Any, rows: np.ndarray | None, kernels: bool) -> Any:
+def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[Any], list[str]]:
+    """Transpose frames whose columns are the samples of the others, such as genes by samples."""
+    turned, notes = list(items), []
+    rows = [set(as_text(item.index)) if _has_names(item) else set() for item in items]
+    for p, item in enumerate(items):
+        others = set().union(*(own for q, own in enumerate(rows) if q != p))
+        if not rows[p] or rows[p] & others:
+            continue
+        columns = [str(column) for column in item.columns]
+        if 2 * len(others & set(columns)) > len(columns) > 1 and not text_columns(item):
+            turned[p] = item.set_axis(columns, axis="columns").T
+            notes.append(
+                f"View {names[p]!r} has the samples as columns: it was transposed to "
+                f"{len(columns)} samples x {len(item)} features."
+            )
+    return turned, notes
+
+
+def place_rows(matrix: Any, rows: np.ndarray | None, kernels: bool) -> Any:
     """Rearrange the rows of a matrix, and the columns of a kernel, as `rows` gives them.
 
     A sample the view lacks gets a row of NaN; in a sparse matrix a row of zeros.
 
-    >>> placed(np.array([[1.0], [2.0]]), np.array([1, -1, 0]), False).ravel()
+    >>> place_rows(np.array([[1.0], [2.0]]), np.array([1, -1, 0]), False).ravel()
     array([ 2., nan,  1.])
     """
     if rows is None:
@@ -96,38 +449,13 @@ def rows_of(samples: Iterable[Any], names: Iterable[Any]) -> np.ndarray:
     return np.array([place.get(sample, -1) for sample in samples], dtype=np.intp)
 
 
-def presence(
-    absent: Sequence[np.ndarray | None], rows: Sequence[np.ndarray | None], n: int
-) -> np.ndarray | None:
-    """Return which samples each view holds (n, m), from absent rows and `rows`; None for all."""
-    if all(gone is None or not gone.any() for gone in absent) and all(
-        row is None or (row >= 0).all() for row in rows
-    ):
-        return None
-    present = np.ones((n, len(rows)), dtype=bool)
-    for p, (gone, row) in enumerate(zip(absent, rows, strict=True)):
-        if row is not None:
-            present[:, p] = row >= 0
-        if gone is not None:
-            present[:, p] &= ~gone if row is None else ~gone[row]
-    return present
-
-
-def blanked(matrix: Any, absent: np.ndarray, kernels: bool) -> Any:
-    """Replace the absent rows, and the columns of a kernel, by NaN or sparse zeros."""
-    if not absent.any():
-        return matrix
-    rows = np.where(absent, -1, np.arange(len(absent)))
-    return placed(matrix, rows, kernels)
-
-
-def columns_as_rows(frame: Any) -> Any:
+def order_columns_as_rows(frame: Any) -> Any:
     """Reorder the columns of a kernel's frame as its rows, where both have the sample names."""
     same = frame.index.is_unique and set(frame.columns) == set(frame.index)
     return frame.loc[:, frame.index] if same else frame
 
 
-def following(labels: Any, index: np.ndarray | None) -> Any:
+def order_labels(labels: Any, index: np.ndarray | None) -> Any:
     """Reorder labels that have sample names to the order of the views."""
     if index is None or not hasattr(labels, "reindex") or set(labels.index) != set(index):
         return labels
@@ -140,48 +468,56 @@ def lacking_words(name: str, samples: Sequence[Any]) -> str:
     >>> lacking_words("rna", ["s1", "s2"])
     "View 'rna' lacks 2 samples: 's1', 's2'."
     """
-    return f"View {name!r} lacks {_some(samples)}." if len(samples) else ""
+    return f"View {name!r} lacks {_count_samples(samples)}." if len(samples) else ""
 
 
-def some_of(names: Any, more: str = " and {} more") -> str:
-    """Return the first names, and how many others there are.
-
-    >>> some_of(list("abcdefg"))
-    "'a', 'b', 'c', 'd', 'e' and 2 more"
-    """
-    first = names[:SHOWN]
-    shown = ", ".join(map(repr, first.tolist() if hasattr(first, "tolist") else first))
-    return shown + (more.format(len(names) - SHOWN) if len(names) > SHOWN else "")
+def _count_samples(samples: Sequence[Any]) -> str:
+    return f"{len(samples)} sample{'s' * (len(samples) > 1)}: {list_names(samples)}"
 
 
-def _some(samples: Sequence[Any]) -> str:
-    return f"{len(samples)} sample{'s' * (len(samples) > 1)}: {some_of(samples)}"
+def _of_one_type(indices: Sequence[Any]) -> list[Any]:
+    """Return the indices, as texts where they are of different types."""
+    if len({index.inferred_type for index in indices}) == 1 or any(i.nlevels > 1 for i in indices):
+        return list(indices)
+    import pandas as pd
+
+    return [pd.Index(as_text(index), name=index.name, dtype=object) for index in indices]
 
 
-def _check_unique(indices: Sequence[tuple[str, Any]]) -> None:
-    for name, index in indices:
+def _check_unique(indices: dict[str, Any]) -> None:
+    for name, index in indices.items():
         if index.has_duplicates:
             twice = list(index[index.duplicated()].unique()[:SHOWN])
             raise InputError(f"view {name!r} has several rows named {twice}: cannot align")
+
+
+def _warn_of_position(items: Sequence[Any], names: Sequence[str]) -> None:
+    bare = [name for name, item in zip(names, items, strict=True) if not is_frame(item)]
+    warn(
+        f"{', '.join(bare)}: no sample names, so that rows are joined by position to those of the "
+        "tables that have names; give every view as a frame to join by name",
+        PositionWarning,
+    )
 
 
 def _refuse_unnamed(first_name: str, first: Any, name: str, index: Any) -> None:
     advice = "views without an index cannot be aligned; give every view as a frame"
     for here, there, owner in ((first, index, name), (index, first, first_name)):
         if len(missing := here.difference(there, sort=False)):
-            raise InputError(f"view {owner!r} lacks {_some(missing)}, and {advice}")
+            raise InputError(f"view {owner!r} lacks {_count_samples(missing)}, and {advice}")
     raise InputError(
         f"view {name!r} has its rows in another order than {first_name!r}, and {advice}, or reorder"
     )
 
 
-def _check_linked(indices: Sequence[tuple[str, Any]]) -> None:
+def _check_linked(indices: dict[str, Any]) -> None:
     """Refuse a view without common samples: its names are probably spelled differently."""
-    for name, index in indices:
-        others = [(other, there) for other, there in indices if other != name]
-        if not any(index.isin(there).any() for _, there in others):
-            other, there = others[0]
+    for name, index in indices.items():
+        others = {other: there for other, there in indices.items() if other != name}
+        if not any(index.isin(there).any() for there in others.values()):
+            other, there = next(iter(others.items()))
             raise InputError(
                 f"view {name!r} has no sample in common with any other view: its first is "
-                f"{index[0]!r}, that of {other!r} {there[0]!r}; are the names written alike?"
+                f"{index[0]!r}, that of {other!r} {there[0]!r}; are the names written alike, and "
+                "are the samples the rows of every table?"
             )

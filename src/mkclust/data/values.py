@@ -1,18 +1,19 @@
-"""Values as the checks of matrices expect them: masked cells as NaN, no datetimes."""
+"""The values of one view: a frame, array or sparse matrix as a matrix of numbers, checked."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_array
 
 from ..exceptions import InputError
-from .alignment import some_of
-from .frames import is_frame, is_polars, text_columns
 
+SHOWN = 5  # names of samples or columns listed in an error or a note
 LARGEST = sys.float_info.max
 ADVICE = (
     "which are not numbers: convert them, such as to days by (t - t.min()) / "
@@ -21,19 +22,83 @@ ADVICE = (
 DATES = (date, time, timedelta, np.datetime64, np.timedelta64)  # pandas' NaT is none of them
 
 
-def plain_values(view: Any, name: str) -> Any:
+def is_frame(value: Any) -> bool:
+    """Return whether `value` is a pandas frame, whose index names its rows."""
+    return hasattr(value, "iloc") and hasattr(value, "columns")
+
+
+def is_polars(value: Any) -> bool:
+    """Return whether `value` is a polars frame, whose rows have no names."""
+    return type(value).__module__.startswith("polars") and hasattr(value, "get_columns")
+
+
+def column_names(view: Any) -> np.ndarray | None:
+    """Return the column names of a frame, (f,) objects of type str; None where it has none.
+
+    Numbers that name columns are converted. The numbers 0, 1, ..., which pandas uses by default,
+    are no names.
+    """
+    if not (is_frame(view) or is_polars(view)):
+        return None
+    columns = list(view.columns)
+    if columns == list(range(len(columns))):
+        return None
+    return np.array([str(column) for column in columns], dtype=object)
+
+
+def text_columns(view: Any) -> list[Any]:
+    """Return the names of the non-numeric columns of a frame; none for anything else."""
+    if is_polars(view):
+        kinds = view.schema.items()
+        return [name for name, kind in kinds if not (kind.is_numeric() or str(kind) == "Boolean")]
+    if not is_frame(view):
+        return []
+    return [name for name, kind in view.dtypes.items() if getattr(kind, "kind", "O") not in "iufb"]
+
+
+def named_index(names: Any) -> Any:
+    """Return names (n,) as a pandas Index of the type they have."""
+    import pandas as pd
+
+    return pd.Index(list(names), tupleize_cols=False)
+
+
+def list_names(names: Any, more: str = " and {} more") -> str:
+    """Return the first names, and how many others there are.
+
+    >>> list_names(list("abcdefg"))
+    "'a', 'b', 'c', 'd', 'e' and 2 more"
+    """
+    first = names[:SHOWN]
+    shown = ", ".join(map(repr, first.tolist() if hasattr(first, "tolist") else first))
+    return shown + (more.format(len(names) - SHOWN) if len(names) > SHOWN else "")
+
+
+def to_utf8(name: str) -> str:
+    """Return a name with escapes for bytes of file names that are not UTF-8.
+
+    >>> to_utf8("rna"), to_utf8("rna" + chr(0xDCFF))
+    ('rna', 'rna\\\\xff')
+    """
+    try:
+        return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    except UnicodeEncodeError:  # surrogates that stand for no byte
+        return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def fill_masked(view: Any, name: str) -> Any:
     """Return a view with NaN for masked cells; other views are unchanged.
 
     Refused are empty frames, datetimes, integers beyond the range of floats, and sparse matrices
     with indices out of range, which compiled code would follow.
 
-    >>> plain_values(np.ma.array([[1, 2]], mask=[[False, True]]), "rna")
+    >>> fill_masked(np.ma.array([[1, 2]], mask=[[False, True]]), "rna")
     array([[ 1., nan]])
     """
     if isinstance(view, np.ma.MaskedArray):
         view = _filled(view) if np.ma.is_masked(view) else np.ma.getdata(view)
     if is_frame(view) or is_polars(view):
-        refuse_empty(view, name)
+        _refuse_empty(view, name)
         _refuse_date_columns(view, name)
         return view
     if sp.issparse(view):
@@ -53,6 +118,87 @@ def plain_values(view: Any, name: str) -> Any:
     return view
 
 
+def as_matrix(
+    view: Any, name: str, kernel: bool, index: Any, columns: Sequence[Any] | None = None
+) -> tuple[Any, np.ndarray | None]:
+    """Return one view as a 2-D ndarray or csr array of its numeric dtype, and its absent rows.
+
+    Absent rows are NaN in all columns. Other NaN cells of a dense feature table are kept; in a
+    sparse matrix or a kernel they are refused, and infinity is refused everywhere.
+    """
+    _refuse_text(view, name)
+    if columns is None and (is_frame(view) or is_polars(view)):
+        columns = list(view.columns)
+    samples = view.index if is_frame(view) else index
+    try:
+        matrix = check_array(
+            view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
+            ensure_min_features=0, input_name=name, order="C",  # sums depend on the layout
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        raise InputError(f"view {name!r}: {error}") from None
+    _refuse_empty(matrix, name)
+    if sp.issparse(matrix):
+        matrix = sp.csr_array(matrix)
+    values = matrix.data if sp.issparse(matrix) else matrix
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return matrix, None
+    absent = np.zeros(matrix.shape[0], dtype=bool)
+    if not sp.issparse(matrix):
+        absent = np.isnan(matrix).all(axis=1)
+    _check_finite(matrix, name, samples, columns, absent, kernel)
+    return matrix, absent
+
+
+def _filled(view: Any) -> np.ndarray:
+    if view.dtype.kind in "biu":
+        view = view.astype(np.float64)
+    # other kinds are refused, masked or not
+    return np.asarray(view.filled(np.nan) if view.dtype.kind in "fO" else view.data)
+
+
+def _refuse_empty(view: Any, name: str) -> None:
+    rows, columns = view.shape
+    if rows == 0:
+        raise InputError(f"view {name!r} is empty: found array with 0 sample(s)")
+    if columns == 0:
+        raise InputError(
+            f"view {name!r} is empty: 0 feature(s) (shape={view.shape}) while a minimum of 1 is "
+            "required."
+        )
+
+
+def _refuse_text(view: Any, name: str) -> None:
+    """Refuse a frame with non-numeric columns; where they are most, it holds annotations."""
+    bad = text_columns(view)
+    if not bad:
+        return
+    what = f"view {name!r} has {len(bad)} non-numeric columns ({list_names(bad, ' ...')})"
+    if 2 * len(bad) > view.shape[1] > 2:
+        raise InputError(
+            f"{what} of {view.shape[1]}: it looks like annotations of the samples, not like "
+            "measurements. Leave it out of the views and give it as annotations, or encode its "
+            "columns as numbers"
+        )
+    raise InputError(
+        f"{what}: encode or drop them, or make a column of sample names the index, or name it by "
+        "id="
+    )
+
+
+def _refuse_date_columns(frame: Any, name: str) -> None:
+    """Refuse a frame whose only non-numeric columns are datetimes."""
+    if is_polars(frame):
+        dates = [column for column, kind in frame.schema.items() if kind.is_temporal()]
+    else:
+        kinds = frame.dtypes.items()
+        dates = [column for column, kind in kinds if getattr(kind, "kind", "O") in "mM"]
+    if dates and len(dates) == len(text_columns(frame)):
+        count = "a column" if len(dates) == 1 else f"{len(dates)} columns"
+        shown = list_names(dates, " ...")
+        raise InputError(f"view {name!r} has {count} of datetimes ({shown}), {ADVICE}")
+
+
 def _check_objects(array: Any, name: str) -> None:
     for value in np.ravel(array):
         if isinstance(value, DATES) or type(value).__name__ == "NaTType":
@@ -66,71 +212,53 @@ def _check_objects(array: Any, name: str) -> None:
 
 def _check_indices(matrix: Any, name: str) -> None:
     """Refuse sparse matrices whose indices or pointers are out of range: O(stored entries)."""
-    if matrix.format == "coo":
-        within = all(_within(c, size) for c, size in zip(matrix.coords, matrix.shape, strict=True))
-    elif matrix.format in ("csr", "csc", "bsr"):
-        rows, columns = (matrix.shape[::-1] if matrix.format == "csc" else matrix.shape)[-2:]
-        height, width = matrix.blocksize if matrix.format == "bsr" else (1, 1)
-        pointers, indices = matrix.indptr, matrix.indices
-        within = (
-            len(pointers) == rows // height + 1
-            and pointers[0] == 0
-            and bool((np.diff(pointers) >= 0).all())
-            and pointers[-1] <= min(len(indices), len(matrix.data))
-            and _within(indices[: pointers[-1]], columns // width)
-        )
-    else:
-        return
-    if not within:
-        raise InputError(
-            f"view {name!r} is a sparse matrix with indices outside its shape {matrix.shape}: it "
-            "is damaged; build it again from its entries"
-        )
-
-
-def _within(indices: np.ndarray, size: int) -> bool:
-    return not len(indices) or bool(indices.min() >= 0 and indices.max() < size)
-
-
-def refuse_empty(view: Any, name: str) -> None:
-    """Refuse a view without rows or without columns."""
-    rows, columns = view.shape
-    if rows == 0:
-        raise InputError(f"view {name!r} is empty: found array with 0 sample(s)")
-    if columns == 0:
-        raise InputError(
-            f"view {name!r} is empty: 0 feature(s) (shape={view.shape}) while a minimum of 1 is "
-            "required."
-        )
-
-
-def encodable(name: str) -> str:
-    """Return a name with escapes for bytes of file names that are not UTF-8.
-
-    >>> encodable("rna"), encodable("rna" + chr(0xDCFF))
-    ('rna', 'rna\\\\xff')
-    """
     try:
-        return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:  # surrogates that stand for no byte
-        return name.encode("utf-8", "backslashreplace").decode("utf-8")
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        elif matrix.format == "coo":
+            for indices, size in zip(matrix.coords, matrix.shape, strict=True):
+                if len(indices) and (indices.min() < 0 or indices.max() >= size):
+                    raise ValueError("indices out of range")
+    except ValueError as error:
+        raise InputError(
+            f"view {name!r} is a sparse matrix with indices outside its shape {matrix.shape} "
+            f"({error}): it is damaged; build it again from its entries"
+        ) from None
 
 
-def _filled(view: Any) -> np.ndarray:
-    if view.dtype.kind in "biu":
-        view = view.astype(np.float64)
-    # other kinds are refused, masked or not
-    return np.asarray(view.filled(np.nan) if view.dtype.kind in "fO" else view.data)
-
-
-def _refuse_date_columns(frame: Any, name: str) -> None:
-    """Refuse a frame of which no other columns are to be converted than those with datetimes."""
-    if is_polars(frame):
-        dates = [column for column, kind in frame.schema.items() if kind.is_temporal()]
+def _check_finite(
+    matrix: Any,
+    name: str,
+    samples: Any,
+    columns: Sequence[Any] | None,
+    absent: np.ndarray,
+    kernel: bool,
+) -> None:
+    """Refuse infinity, and NaN where it cannot be filled, naming sample and column."""
+    if sp.issparse(matrix):
+        coo = matrix.tocoo()
+        bad = ~np.isfinite(coo.data)
+        at, found = np.column_stack([coords[bad] for coords in coo.coords]), coo.data[bad]
     else:
-        kinds = frame.dtypes.items()
-        dates = [column for column, kind in kinds if getattr(kind, "kind", "O") in "mM"]
-    if dates and len(dates) == len(text_columns(frame)):
-        count = "a column" if len(dates) == 1 else f"{len(dates)} columns"
-        shown = some_of(dates, " ...")
-        raise InputError(f"view {name!r} has {count} of datetimes ({shown}), {ADVICE}")
+        bad = np.isinf(matrix)
+        if kernel:
+            outside = ~absent[:, None] & (~absent if len(absent) == matrix.shape[1] else True)
+            bad |= np.isnan(matrix) & outside
+        at, found = np.argwhere(bad), matrix[bad]
+    if not len(at):
+        return
+    row, column = at[0]
+    where = repr(columns[column]) if columns is not None else str(column)
+    own = [] if samples is None else np.asarray(samples).ravel()[row : row + 1].tolist()
+    whose = f" ({own[0]!r})" if own and own[0] != row else ""
+    count = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
+    kinds = ["NaN"] * bool(np.isnan(found).any()) + ["infinite (inf)"] * bool(np.isinf(found).any())
+    what = "a kernel" if kernel else "a sparse view"
+    note = f"; NaN cells of {what} are not filled" if "NaN" in kinds else ""
+    lacking = "its row and column" if kernel else "its row"
+    raise InputError(
+        f"view {name!r} has {count} {' or '.join(kinds)}, the first at row {row}{whose}, column "
+        f"{where}: correct them or drop the column{note}"
+        + (f"; a sample may lack one of several views only as a whole, {lacking} all NaN"
+           if "NaN" in kinds and not sp.issparse(matrix) else "")
+    )  # fmt: skip

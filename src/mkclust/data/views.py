@@ -9,12 +9,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import InputError
-from .alignment import align, blanked, columns_as_rows, following, placed, presence, some_of
-from .frames import column_names, is_frame, is_polars
-from .keys import keyed
+from .alignment import (
+    Alignment,
+    align,
+    order_columns_as_rows,
+    order_labels,
+    place_rows,
+    set_sample_names,
+    turn_transposed,
+)
 from .kinds import KERNEL, KINDS, kind_of
-from .matrices import as_matrix
-from .values import encodable, plain_values
+from .values import (
+    as_matrix,
+    column_names,
+    fill_masked,
+    is_frame,
+    is_polars,
+    list_names,
+    to_utf8,
+)
 
 
 class MultiView:
@@ -24,6 +37,9 @@ class MultiView:
     ----------
     views : list, tuple or dict of (n, f_p) arrays, frames or sparse matrices; or MultiView
         With ``kernels=True``: n x n kernel matrices, or one (m, n, n) array of them.
+    id : str or sequence, optional
+        The column of the frames with the sample names, or one per view. Without it, the index
+        names the samples, or a column that is recognized: the attribute `key_columns` has it.
     names : sequence of str, optional
         View names; a dict's keys, or ``view1 ...`` when absent.
     kernels : bool
@@ -45,8 +61,10 @@ class MultiView:
 
     Notes
     -----
-    Frames are aligned by their index: the same samples in another order are reordered, and
-    samples of only some frames are kept (docs/missing.md), those of the first frame first. A row
+    Frames are joined by sample name, never by position where there are names; `notes` says by
+    what. The same samples in another order are reordered, and samples of only some frames are
+    kept (docs/missing.md), those of the first frame first. A frame whose columns are the samples
+    of the others is transposed. A row
     of NaN only, or a row and column of a kernel, marks a sample that the view lacks. Samples
     absent from sparse views are given by `present`. Every sample must be in some view. The
     attribute `present` is None where no sample is missing. Other NaN cells of a table are kept:
@@ -71,6 +89,7 @@ class MultiView:
         self,
         views: Any,
         *,
+        id: Any = None,
         names: Sequence[str] | None = None,
         kernels: bool = False,
         labels: Any = None,
@@ -88,20 +107,31 @@ class MultiView:
             index = views.index if index is None else index
             notes = notes or views.notes
             kinds = views.kinds if kinds is None and kernels == views.kernels else kinds
+        if id is not None and (index is not None or kernels or isinstance(views, MultiView)):
+            raise InputError(
+                "id names a column of tables: views that are joined already, kernels and views "
+                "with an index have none",
+                parameter="id",
+            )
         items, found = _listed(views, kernels)
         self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
         if len(self.names) != len(items):
             raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
-        items = [plain_values(item, name) for item, name in zip(items, self.names, strict=True)]
+        items = [fill_masked(item, name) for item, name in zip(items, self.names, strict=True)]
+        self.key_columns: tuple[Any, ...] = (
+            views.key_columns if isinstance(views, MultiView) else (None,) * len(items)
+        )
+        named = [item for item in items if is_frame(item) or is_polars(item)]
         if kernels:
-            items = [columns_as_rows(item) if is_frame(item) else item for item in items]
-        elif index is None:
-            items, told = keyed(items, self.names)
-            notes = (*notes, *told)
+            items = [order_columns_as_rows(item) if is_frame(item) else item for item in items]
+        elif named and index is None:
+            items, self.key_columns, told = set_sample_names(items, self.names, id)
+            items, turned = turn_transposed(items, self.names)
+            notes = (*notes, *told, *turned)
         columns = [None] * len(items) if feature_names is None else list(feature_names)
         if len(columns) != len(items):
             raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
-        order = align(items, self.names)
+        order = align(items, self.names) if named else Alignment((None,) * len(items))
         self.kernels: bool = bool(kernels)
         found_in = [
             as_matrix(view, name, self.kernels, index, own)
@@ -110,7 +140,7 @@ class MultiView:
         if self.kernels:
             _check_square([matrix for matrix, _ in found_in], self.names)
         self.views: tuple[Any, ...] = tuple(
-            placed(matrix, rows, self.kernels)
+            place_rows(matrix, rows, self.kernels)
             for (matrix, _), rows in zip(found_in, order.rows, strict=True)
         )
         self.n_samples = _common_length(self.views, self.names)
@@ -120,13 +150,15 @@ class MultiView:
         self.index: np.ndarray | None = _column(
             index if index is not None else order.index, self, "index"
         )
-        self.labels: np.ndarray | None = _column(following(labels, self.index), self, "labels")
-        self.notes: tuple[str, ...] = tuple(map(encodable, (*notes, *order.notes)))
-        seen = presence([absent for _, absent in found_in], order.rows, len(self))
+        self.labels: np.ndarray | None = _column(order_labels(labels, self.index), self, "labels")
+        self.notes: tuple[str, ...] = tuple(map(to_utf8, (*notes, *order.notes)))
+        seen = _presence([absent for _, absent in found_in], order.rows, len(self))
         self.present: np.ndarray | None = _checked_presence(self, seen, present)
         if present is not None and self.present is not None:
             self.views = tuple(
-                blanked(view, ~held, self.kernels)
+                place_rows(view, np.where(held, np.arange(len(self)), -1), self.kernels)
+                if not held.all()
+                else view
                 for view, held in zip(self.views, self.present.T, strict=True)
             )
         self.gaps: tuple[bool, ...] = tuple(
@@ -207,7 +239,11 @@ class MultiView:
         kept = (
             "names", "kernels", "labels", "index", "notes", "present", "feature_names", "kinds",
         )  # fmt: skip
-        return MultiView(views, **{name: getattr(self, name) for name in kept} | attributes)
+        made = MultiView(views, **{name: getattr(self, name) for name in kept} | attributes)
+        made.key_columns = tuple(
+            dict(zip(self.names, self.key_columns, strict=True)).get(name) for name in made.names
+        )
+        return made
 
     def own_rows(self, position: int) -> Any:
         """Return the rows that one view holds: (n_p, f_p), or (n_p, n_p) of a kernel."""
@@ -233,6 +269,15 @@ class MultiView:
             present=None if self.present is None else self.present[:, at],
             feature_names=[self.feature_names[p] for p in at],
             kinds=[self.kinds[p] for p in at],
+        )
+
+    def with_columns(self, names: Sequence[str], orders: Sequence[np.ndarray | None]) -> MultiView:
+        """Return the views of these names, each with its columns in another order, or as is."""
+        chosen = self if self.names == tuple(names) else self.select(names)
+        columns = zip(chosen.feature_names, orders, strict=True)
+        return chosen._changed(
+            [v if o is None else v[:, o] for v, o in zip(chosen.views, orders, strict=True)],
+            feature_names=[own if o is None or own is None else own[o] for own, o in columns],
         )
 
 
@@ -302,7 +347,7 @@ def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
 
 
 def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
-    checked = tuple(encodable(str(name)) for name in names)
+    checked = tuple(to_utf8(str(name)) for name in names)
     twice = sorted({name for name in checked if checked.count(name) > 1})
     if not checked:
         raise InputError("no views given: at least one is needed")
@@ -327,7 +372,7 @@ def _checked_presence(views: MultiView, seen: np.ndarray | None, given: Any) -> 
     nowhere = np.flatnonzero(~present.any(axis=1))
     if len(nowhere):
         names = nowhere if views.index is None else views.index[nowhere]
-        shown = some_of(names, " ...")
+        shown = list_names(names, " ...")
         raise InputError(f"{len(names)} samples are in no view at all ({shown}): drop them")
     return present
 
@@ -339,6 +384,19 @@ def _checked_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
             f"{', '.join(map(str, kinds))}"
         )
     return tuple(kinds)
+
+
+def _presence(
+    absent: Sequence[np.ndarray | None], rows: Sequence[np.ndarray | None], n: int
+) -> np.ndarray | None:
+    """Return which samples each view holds (n, m), from absent rows and `rows`; None for all."""
+    present = np.ones((n, len(rows)), dtype=bool)
+    for p, (gone, row) in enumerate(zip(absent, rows, strict=True)):
+        if row is not None:
+            present[:, p] = row >= 0
+        if gone is not None:
+            present[:, p] &= ~gone if row is None else ~gone[row]
+    return None if present.all() else present
 
 
 def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:

@@ -10,8 +10,7 @@ import scipy.linalg
 
 from ..agreement.overlap import Overlap, overlap
 from ..agreement.subspaces import KernelSubspaces
-from ..base import refitted_views
-from ..data.copies import Copies, copies_in
+from ..data.input import fitted_views
 from ..exceptions import InputError
 from ..kernels.bank import KernelBank
 from ..linalg.checks import TIE, Check, Verification
@@ -35,16 +34,12 @@ def verify_fit(model: Any, views: Any) -> Verification:
     $\sum_p\|H^TU_p\|_F^2$ than H*; dimensions, bound and noise; the labels. Where views lack
     samples, H* is compared with the answer of the same least squares problem.
     """
-    data = refitted_views(model, views)
-    copies = copies_in(data)
-    fitted = len(data) if copies is None or not hasattr(model, "_distinct") else copies.n_distinct
-    if model.n_samples_fit_ < fitted:
+    model, data = model._distinct_only(fitted_views(model, views))
+    if model.n_samples_fit_ < len(data):
         raise InputError("a drawn sample was fitted: verify a fit to all samples of fewer")
-    if copies is not None and hasattr(model, "_distinct"):
-        model, data, copies = copies.first_of_each(model), copies.distinct(data), None
     kernels = KernelBank(data, model._recipe(data))
     if data.present is not None:
-        return _verify_incomplete(model, kernels, copies)
+        return _verify_incomplete(model, kernels)
     proof = model.certificate_
     size = max(int(model.dimensions_.max()) + 1, proof.eigenvectors)
     spectra = [_decomposed(kernel, size) for kernel in kernels]
@@ -59,7 +54,7 @@ def verify_fit(model: Any, views: Any) -> Verification:
         Check("the dimensions are those the solver finds", _moved(model, constraints, found), 0.0),
         Check("the bound is below the sum of dimensions", _bound_error(model), 0.0),
         Check("the noise is as reported", _noise_error(model, kept), 1e-6),
-        Check("every label is that of the nearest center", _label_error(model, copies), 0.0),
+        Check("every label is that of the nearest center", _label_error(model), 0.0),
     )
     ties = (
         *_cut_ties(model, spectra),
@@ -76,7 +71,7 @@ class _DirectSubspaces(KernelSubspaces):
         self._states[p].found = _decomposed(self.kernels[p], size)
 
 
-def _verify_incomplete(model: Any, kernels: KernelBank, copies: Copies | None) -> Verification:
+def _verify_incomplete(model: Any, kernels: KernelBank) -> Verification:
     """Check a fit to views that lack samples: H* is then the answer of a least squares problem."""
     k = int(model.n_clusters)
     subspaces = _DirectSubspaces(kernels, kernels.names, kernels.present)
@@ -90,7 +85,7 @@ def _verify_incomplete(model: Any, kernels: KernelBank, copies: Copies | None) -
         Check("H* solves the least squares problem of incomplete views", missed, LEAST_SQUARES),
         Check("every constraint is met", _violation(constraints, model.dimensions_), 0.0),
         Check("the dimensions are those the solver finds", _moved(model, constraints, found), 0.0),
-        Check("every label is that of the nearest center", _label_error(model, copies), 0.0),
+        Check("every label is that of the nearest center", _label_error(model), 0.0),
     )
     return Verification(checks, tuple(_consensus_ties(values, k)))
 
@@ -155,11 +150,10 @@ def _noise_error(model: Any, kept: Sequence[np.ndarray]) -> float:
     )
 
 
-def _label_error(model: Any, copies: Copies | None) -> float:
+def _label_error(model: Any) -> float:
     """Return the share of samples whose label is not that of the nearest center."""
     again = nearest_centers(model.embedding_, model.cluster_centers_)
-    again = again if copies is None else copies.united(again)
-    return float(np.mean(again != model.labels_))
+    return float(np.mean(model._united_labels(again) != model.labels_))
 
 
 def _cut_ties(model: Any, spectra: Sequence[Spectrum]) -> Iterator[str]:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..base import refitted_views
-from ..data.copies import Copies, copies_in
+from ..data.input import fitted_views
 from ..data.views import MultiView
 from ..linalg.checks import TIE, Check, Verification
 from ..linalg.eigen import eigenvalues, lanczos
@@ -29,10 +28,13 @@ def verify_fit(model: Any, views: Any) -> Verification:
     labels as nearest centers, and the centers as means of their clusters; that neither a step of
     k-means nor the move of one sample lowers the inertia; the names of the samples.
     """
-    data = refitted_views(model, views)
-    names, copies = _name_error(model, data), copies_in(data)
-    if copies is not None and hasattr(model, "_distinct"):
-        model, data, copies = copies.first_of_each(model), copies.distinct(data), None
+    data = fitted_views(model, views)
+    names = _name_error(model, data)
+    model, data = model._distinct_only(data)
+    nearest = nearest_centers(model.embedding_, model.cluster_centers_)
+    labels = model.labels_  # of k-means, before duplicates that it divided were united
+    if model._united is not None:
+        labels = np.where(model._united < 0, labels, nearest)
     k, n = int(model.n_clusters), len(data)
     graphs = ViewGraphs(data, model.n_neighbors_, model.indefinite)
     scales = diffusion_scales(model.eigenvalues_)
@@ -49,9 +51,10 @@ def verify_fit(model: Any, views: Any) -> Verification:
               np.abs(graph @ H - H * values[:-1]).max(), 1e-6),
         Check("the eigenvalues are those of the fused graph",
               np.abs(values[:-1] - model.eigenvalues_).max(), 1e-6),
-        Check("every label is that of the nearest center", _label_error(model, copies), 0.0),
-        Check("every center is the mean of its cluster", _center_error(model), 1e-3),
-        *kmeans_checks(model),
+        Check("every label is that of the nearest center",
+              float(np.mean(model._united_labels(nearest) != model.labels_)), 0.0),
+        Check("every center is the mean of its cluster", _center_error(model, labels), 1e-3),
+        *kmeans_checks(model.embedding_, labels),
         Check("the samples have the names of the fit", names, 0.0),
     )  # fmt: skip
     gap = values[-2] - values[-1]
@@ -70,7 +73,7 @@ def leading_values(graph: sp.csr_array, size: int) -> np.ndarray:
     return np.pad(np.sort(values)[::-1], (0, max(0, size - n)))
 
 
-def kmeans_checks(model: Any) -> tuple[Check, Check]:
+def kmeans_checks(embedding: np.ndarray, labels: np.ndarray) -> tuple[Check, Check]:
     """Check that the labels are a local optimum of k-means on the unit rows of the embedding.
 
     The errors are shares of the inertia, the sum of squared distances to the cluster means, with
@@ -78,7 +81,7 @@ def kmeans_checks(model: Any) -> tuple[Check, Check]:
     sample does. A step of k-means ignores that a sample moves its own mean, so that the second
     may be above zero at an optimum of the first, by about the share of one sample.
     """
-    X, labels = unit_rows(model.embedding_), model.labels_
+    X = unit_rows(embedding)
     found, own = np.unique(labels, return_inverse=True)
     sizes = np.bincount(own)
     means = np.array([X[own == c].mean(axis=0) for c in range(len(found))])
@@ -104,19 +107,12 @@ def _name_error(model: Any, data: MultiView) -> float:
     return float(np.mean([str(a) != str(b) for a, b in zip(before, now, strict=True)]))
 
 
-def _label_error(model: Any, copies: Copies | None) -> float:
-    """Return the share of samples with another label than their nearest center's."""
-    again = nearest_centers(model.embedding_, model.cluster_centers_)
-    again = again if copies is None else copies.united(again)
-    return float(np.mean(again != model.labels_))
-
-
-def _center_error(model: Any) -> float:
+def _center_error(model: Any, labels: np.ndarray) -> float:
     """Return the largest distance of a center from the mean of its cluster's unit rows.
 
     k-means stops where centers move little, so that this is small but not zero.
     """
     rows = unit_rows(model.embedding_)
-    means = np.array([rows[model.labels_ == c].mean(axis=0) for c in np.unique(model.labels_)])
-    centers = model.cluster_centers_[np.unique(model.labels_)]
+    means = np.array([rows[labels == c].mean(axis=0) for c in np.unique(labels)])
+    centers = model.cluster_centers_[np.unique(labels)]
     return float(np.linalg.norm(means - centers, axis=1).max())

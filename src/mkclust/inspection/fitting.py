@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from ..base import MultiViewClusterer
+from ..data.input import fitted_views
 from ..data.views import MultiView
 from ..exceptions import InputError, MkclustWarning, warn
 from ..graphs.neighbors import EXACT_UP_TO
 from ..large.views import LargeViews
 from ..linalg.threads import in_parallel
-from ..preprocessing.intake import in_fitted_order
 
 Answer = TypeVar("Answer")
 
@@ -52,9 +52,8 @@ def views_of(
 
     Of more than 20 000 samples 5000 are drawn.
     """
-    taken = unfitted(model)._checked_views(views)
-    if hasattr(model, "labels_"):
-        taken = in_fitted_order(model, taken)
+    fitted = "labels_" in vars(model)
+    taken = fitted_views(model, views) if fitted else unfitted(model)._fit_views(views)
     n = len(taken)
     if n <= EXACT_UP_TO:
         return taken.in_memory() if isinstance(taken, LargeViews) else taken, np.arange(n)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..data.keys import plain
+from ..data.alignment import plain
 from ..exceptions import FileFormatError, InputError
 from .variables import (
     KERNEL_NAMES,

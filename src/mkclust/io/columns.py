@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ..data.alignment import SHOWN, some_of
-from ..data.keys import is_index_name, may_name_samples, plain
+from ..data.alignment import is_key_name, may_be_key_name, plain
+from ..data.values import SHOWN, list_names
 from ..exceptions import FileFormatError, InputError
 from .choose import Name, Request
 from .variables import is_label_name
@@ -70,14 +70,14 @@ def special_columns(
     labels = _label_column(columns, request, dropped)
     if isinstance(request.index, str):
         if request.index not in columns:
-            shown = some_of(columns, "")
+            shown = list_names(columns, "")
             raise InputError(f"no column {request.index!r} for index=...; it has {shown} ...")
         return Special(_position(columns, request.index), labels, dropped=dropped)
     if request.index is False:
         return Special(None, labels, dropped=dropped)
-    strong = has_header and is_index_name(columns[0])
+    strong = has_header and is_key_name(columns[0])
     first = [0] if strong or first_is_text else []
-    others = [p for p, name in enumerate(columns) if has_header and may_name_samples(name)]
+    others = [p for p, name in enumerate(columns) if has_header and may_be_key_name(name)]
     found = [p for p in dict.fromkeys([*first, *others]) if p not in (labels, *dropped)]
     refused = tuple(found[:tried])
     if tried == len(found):
@@ -142,7 +142,7 @@ def check_unique(index: Sequence[str], column: str) -> None:
 
 def not_numeric(columns: Sequence[str], found: str) -> FileFormatError:
     """Return the error for columns of text, with the ways out; `found` says what they hold."""
-    what = f"columns {some_of(columns)} are" if len(columns) > 1 else f"column {columns[0]!r} is"
+    what = f"columns {list_names(columns)} are" if len(columns) > 1 else f"column {columns[0]!r} is"
     drop = list(columns[:SHOWN]) if len(columns) > 1 else repr(columns[0])
     return FileFormatError(
         f"{what} not numeric{found}; leave out with drop_columns={drop}, encode as numbers, or "

@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.adapters import joined
+from ..data.adapters import join_by_name
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ._guards.hdf5 import attribute, group, member, opened, sound
@@ -59,7 +59,7 @@ def read_views(path: Path, request: Request, limits: Limits) -> MultiView:
         if isinstance(request.labels, str):
             obs = group(member(file, "obs"), "obs")
             labels = as_labels(_column(obs, request.labels, limits))
-        views = joined(found, _names(file, "obs", limits), columns)
+        views = join_by_name(found, _names(file, "obs", limits), columns)
     notes = [f"Views are {', '.join(chosen)}."]
     return MultiView(views, labels=labels, notes=notes)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.keys import plain
+from ..data.alignment import plain
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ._guards.limits import Limits

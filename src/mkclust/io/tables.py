@@ -10,8 +10,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.alignment import lacking_words, placed, rows_of, some_of
-from ..data.keys import looks_like_key, names_each_row, warn_of_key
+from ..data.alignment import (
+    lacking_words,
+    looks_like_key,
+    names_each_row,
+    place_rows,
+    rows_of,
+    warn_of_key,
+)
+from ..data.values import list_names
 from ..data.views import MultiView
 from ..exceptions import FileFormatError
 from .choose import Request
@@ -269,7 +276,7 @@ def _with_samples(
         notes.append(lacking_words(table.name, absent))
     return replace(
         table,
-        values=placed(table.values, rows, kernels),
+        values=place_rows(table.values, rows, kernels),
         index=samples,
         labels=None if table.labels is None else table.labels[rows],
         held=rows >= 0,
@@ -296,7 +303,7 @@ def _order(index: Sequence[str], classes: Classes) -> np.ndarray:
         none = "; pass transpose=True if the headers name the samples"
         hint = none if len(missing) == len(index) else ""
         raise FileFormatError(
-            f"{classes.path} lacks {len(missing)} samples: {some_of(missing)}{hint}"
+            f"{classes.path} lacks {len(missing)} samples: {list_names(missing)}{hint}"
         )
     return rows
 

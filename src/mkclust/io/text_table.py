@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..data.keys import is_index_name
+from ..data.alignment import is_key_name
 from ..exceptions import FileFormatError
 from ._guards.limits import Limits, check_texts, parsing
 from .choose import Request
@@ -201,7 +201,7 @@ def _is_header(first: Sequence[str], second: Sequence[str]) -> bool:
     return (
         any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False))
         or (any(map(is_text, names)) and all(is_text(name) or not name for name in names))
-        or (len(names) > 1 and bool(names[0]) and is_index_name(names[0]))
+        or (len(names) > 1 and bool(names[0]) and is_key_name(names[0]))
         or (len(names) > 2 and names == counts)
         or (len(names) > 1 and names == ["", *counts[:-1]])
     )
@@ -210,7 +210,7 @@ def _is_header(first: Sequence[str], second: Sequence[str]) -> bool:
 def _is_class_header(first: Sequence[str], second: Sequence[str]) -> bool:
     """Return whether the first line of a label file holds names; labels may be text themselves."""
     over = any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False))
-    return over or is_label_name(first[-1]) or (len(first) > 1 and is_index_name(first[0]))
+    return over or is_label_name(first[-1]) or (len(first) > 1 and is_key_name(first[0]))
 
 
 def is_text(cell: str, decimal: str | None = None) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.keys import plain
+from ..data.alignment import plain
 from ..exceptions import FileFormatError
 
 # Compared without case, spaces and punctuation, in order of preference.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.values import encodable, plain_values
+from ..data.values import fill_masked, to_utf8
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..io.manifest import is_result, read_manifest
@@ -56,7 +56,7 @@ class LargeViews:
         if not views:
             raise InputError("no views given: at least one is needed")
         opened = [_open_view(name, view) for name, view in views.items()]
-        self.names: tuple[str, ...] = tuple(encodable(str(name)) for name in views)
+        self.names: tuple[str, ...] = tuple(to_utf8(str(name)) for name in views)
         self.views: tuple[Any, ...] = tuple(array for array, _ in opened)
         lengths = [array.shape[0] for array in self.views]
         if len(set(lengths)) > 1:
@@ -223,7 +223,7 @@ def _open_view(name: str, view: Any) -> tuple[Any, np.ndarray | None]:
     """Return a view as a dask array, or as it is in memory, and its column names."""
     try:
         array, columns = as_dask_array(view) if is_stored(view) else (view, None)
-        array = array if is_dask(array) else plain_values(array, "rows")
+        array = array if is_dask(array) else fill_masked(array, "rows")
         if len(getattr(array, "shape", ())) != 2:
             raise InputError(f"rows x columns are needed, got {getattr(array, 'shape', array)}")
         if array.dtype.kind not in NUMBERS:

@@ -13,7 +13,8 @@ from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.frames import named_index
+from ..data.input import TakesViews, check_width
+from ..data.values import named_index
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..kernels.functions import dense
@@ -21,8 +22,6 @@ from ..large.blocks import block_height, map_blocks
 from ..large.views import LargeViews, refuse_not_finite
 from ..linalg.kmeans import nearest_centers
 from ..linalg.membership import ORTHONORMAL, membership, temperature
-from ..preprocessing.columns import check_width
-from ..preprocessing.intake import TakesViews
 
 ROWS_AT_ONCE = 32 << 20  # bytes of similarities (b, n) per thread at a time
 EMBEDDED_AT_ONCE = 65_536  # rows of the embedding whose membership is computed at a time

@@ -22,6 +22,7 @@ from .._version import __version__
 from ..agreement.chance import mean_agreement, ranking, unrelated
 from ..base import MultiViewClusterer
 from ..data.checksums import joint_checksum, view_checksums
+from ..data.input import fitted_views
 from ..data.views import MultiView
 from ..dual_noise import MKCDNM
 from ..exceptions import InputError
@@ -36,7 +37,6 @@ from ..inspection import (
 from ..inspection.stability import MOVES
 from ..inspection.view_influence import describe_ari
 from ..metrics import evaluate
-from ..preprocessing.intake import in_fitted_order
 from . import drawing, words
 from .charts import MOST_VIEWS, chart_data, other_labels, survival_ticks
 from .words import number, shortened
@@ -170,8 +170,7 @@ def page_of(
     n = len(model.labels_)
     data = None
     if views is not None:  # as the model took them, without changing the model
-        fresh = type(model)(**model.get_params(deep=False))
-        data = in_fitted_order(model, fresh._checked_views(views))
+        data = fitted_views(model, views)
     if classes is None and data is not None:
         classes = data.labels
     if classes is not None and len(classes := np.asarray(classes)) != n:

@@ -12,10 +12,10 @@ from sklearn.utils import get_tags
 from _support.fits import estimator, fit_quietly
 from mkclust import METHODS, MultiView, cluster, load, metrics
 from mkclust.data.datasets import make_views
+from mkclust.data.missing import impute
 from mkclust.exceptions import ColumnsWarning, FileFormatError, InputError
 from mkclust.inspection import choose_k, stability, verify, view_influence
 from mkclust.io.archive import read_archive, write_archive
-from mkclust.preprocessing.imputation import impute
 
 N, K = 60, 3
 WHOLE = make_views(N, K, 2, noise=0.3, separation=6.0, random_state=0)

@@ -1,16 +1,16 @@
-"""Warnings of data that no method can use well: huge values, kernels close to the identity."""
+"""Warnings of suspicious input: huge values, kernels taken as tables, rows in another order."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.alignment import SHOWN
-from ..data.views import MultiView
-from ..exceptions import DegenerateWarning, OutlierWarning, warn
-from ..kernels.functions import dense
+from ..exceptions import DegenerateWarning, OutlierWarning, UnrelatedWarning, warn
+from .values import SHOWN
+from .views import MultiView
 
 FACTOR = 1e5  # times the median; real data sets have up to 1e4
 RIGHT_ANGLE = 5e-10  # cosine of a right angle, up to rounding, as in the neighbor search
@@ -87,10 +87,49 @@ def isolated_share(kernel: Any) -> float:
     >>> isolated_share(np.eye(4)), isolated_share(np.ones((4, 4)))
     (1.0, 0.0)
     """
-    K = dense(kernel).astype(np.float64)  # a copy
+    K = np.array(kernel.toarray() if sp.issparse(kernel) else kernel, dtype=np.float64)
     length = np.sqrt(np.maximum(np.diagonal(K), 0.0))
     np.fill_diagonal(K, -np.inf)
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         K /= length
         nearest = np.nan_to_num(K, nan=-np.inf).max(axis=1, initial=-np.inf)
         return float(np.mean(nearest <= RIGHT_ANGLE * length))
+
+
+def warn_of_kernels(views: MultiView) -> None:
+    """Warn of square tables that look like kernels: symmetric, ones on the diagonal, none above.
+
+    Their rows would be clustered as features. Nothing is changed.
+    """
+    if views.kernels or len(views) < FEWEST:
+        return
+    names = [name for name, view in zip(views.names, views.views, strict=True) if _is_like(view)]
+    if names:
+        warn(
+            f"{', '.join(names)}: square, symmetric and with ones on the diagonal, as kernel "
+            "matrices are, but clustered as tables of features. Say that they are kernels: "
+            "MultiView(views, kernels=True), precomputed=True of GraphFusion, or "
+            'kernel="precomputed"',
+            DegenerateWarning,
+        )
+
+
+def _is_like(view: Any) -> bool:
+    """Return whether a table is symmetric with a unit diagonal and nothing larger."""
+    if view.shape[0] != view.shape[1] or not np.allclose(view.diagonal(), 1.0):
+        return False
+    if sp.issparse(view):
+        return bool(abs(view - view.T).max() < 1e-8 and abs(view).max() < 1 + 1e-8)
+    with np.errstate(invalid="ignore"):
+        return bool(np.nanmax(np.abs(view)) < 1 + 1e-8 and np.allclose(view, view.T))
+
+
+def warn_of_unrelated(views: MultiView, unrelated: Sequence[str]) -> None:
+    """Warn where no view agrees with another, as where the rows of one were shuffled."""
+    if views.n_views > 1 and len(unrelated) == views.n_views:
+        how = "" if views.index is not None else ", in the same order"
+        warn(
+            "no two views agree beyond chance: are the rows of every view the same samples"
+            f"{how}? The clusters rest on views that do not confirm each other",
+            UnrelatedWarning,
+        )

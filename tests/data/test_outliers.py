@@ -7,9 +7,9 @@ import pytest
 import scipy.sparse as sp
 
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets
+from mkclust.data.input_warnings import warn_of_outliers
 from mkclust.exceptions import InputError, OutlierWarning
 from mkclust.linalg.scaling import standardized, standardizing
-from mkclust.preprocessing.suspects import warn_of_outliers
 
 
 def planted():

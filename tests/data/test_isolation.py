@@ -8,9 +8,9 @@ import scipy.sparse as sp
 
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView
 from mkclust.data.datasets import make_views
+from mkclust.data.input_warnings import isolated_share, warn_of_isolation
 from mkclust.exceptions import DegenerateWarning
 from mkclust.linalg.scaling import squared_distances
-from mkclust.preprocessing.suspects import isolated_share, warn_of_isolation
 
 X = make_views(60, 3, 1, noise=0.5, random_state=0).views[0]
 
