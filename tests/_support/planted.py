@@ -7,9 +7,8 @@ from hypothesis.extra.numpy import arrays
 
 from mkclust.agreement.overlap import Overlap, overlap
 from mkclust.agreement.subspaces import KernelSubspaces, SpectraInMemory
-from mkclust.dual_noise.consensus import consensus
+from mkclust.dual_noise.consensus import consensus, dual_noise
 from mkclust.dual_noise.constraints import shortfall
-from mkclust.dual_noise.noise import dual_noise
 from mkclust.linalg.spectrum import Spectrum
 
 N = 1000  # samples that hand-made overlaps pretend to have
@@ -46,7 +45,7 @@ def consensus_of(spectra, d, k, found):
 def noise_of(H, spectra, d):
     """The noise of views with respect to H, whose zero columns do not count."""
     H = H[:, H.any(axis=0)]
-    return dual_noise(given(spectra).coordinates(H, np.empty((0, 0)), d))
+    return dual_noise(given(spectra).coordinates(H, d))
 
 
 def random_spectra(rng, n, sizes, complete=False):

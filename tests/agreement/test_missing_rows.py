@@ -20,8 +20,7 @@ from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.cli.app import app
 from mkclust.cli.summary import summary
 from mkclust.data.missing import check_presence, common_rows, presence_words
-from mkclust.dual_noise.incomplete import completed_partition
-from mkclust.dual_noise.noise import dual_noise
+from mkclust.dual_noise.consensus import completed_partition, dual_noise
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.spectrum import Spectrum
@@ -236,7 +235,7 @@ def test_noise_is_counted_over_the_samples_a_view_has():
     spectra = KernelSubspaces.of(KernelBank(views, recipe))
     spectra.grow(2)
     H = np.linalg.qr(X)[0]
-    noise = dual_noise(spectra.coordinates(H, np.empty((0, 0)), np.array([2, 2])))
+    noise = dual_noise(spectra.coordinates(H, np.array([2, 2])))
     np.testing.assert_allclose(noise.null, 0, atol=1e-9)
     np.testing.assert_allclose(noise.column, 0, atol=1e-9)
 

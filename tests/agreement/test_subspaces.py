@@ -172,7 +172,7 @@ class TestInMemory:
     def test_coordinates_without_zero_columns(self, rng):
         given = random_spectra(rng, 12, [3, 4])
         H = np.column_stack([orthonormal(rng, 12, 2), np.zeros(12)])
-        found = Given(given).coordinates(H, None, np.array([2, 4]))
+        found = Given(given).coordinates(H, np.array([2, 4]))
         for p, size in enumerate((2, 4)):
             np.testing.assert_allclose(found[p], H[:, :2].T @ given[p].vectors[:, :size])
 
@@ -182,7 +182,7 @@ class TestInMemory:
         H = orthonormal(rng, 12, 3)
         H[~present[:, 0], 2] += 5.0
         H = np.column_stack([H, H[:, 0] * present[:, 0]])  # no new direction in the first view
-        found = Given(given, present).coordinates(H, None, np.array([2, 1]))
+        found = Given(given, present).coordinates(H, np.array([2, 1]))
         Q = np.linalg.qr(H[present[:, 0], :3])[0]
         assert found[0].shape == (3, 2) and found[1].shape == (4, 1)
         np.testing.assert_allclose(

@@ -20,8 +20,7 @@ from mkclust.agreement.overlap import overlap
 from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.data.datasets import load_mfeat
 from mkclust.data.views import MultiView
-from mkclust.dual_noise.consensus import coefficients
-from mkclust.dual_noise.noise import dual_noise
+from mkclust.dual_noise.consensus import coefficients, dual_noise
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.spectrum import Spectrum
 

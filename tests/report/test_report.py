@@ -17,8 +17,8 @@ from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, stability
 from mkclust.agreement.cache import shared_views
 from mkclust.agreement.chance import mean_agreement, ranking
 from mkclust.agreement.spectra import ViewSpectra
+from mkclust.dual_noise.consensus import Noise
 from mkclust.dual_noise.dimensions import Certificate, Round
-from mkclust.dual_noise.noise import Noise
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.inspection import compare_annotations
 from mkclust.large import LargeViews

@@ -58,8 +58,8 @@ class Subspaces(Protocol):
     def embed(self, d: np.ndarray, W: np.ndarray) -> Any:
         r"""Return $H = \sum_p V_p[:, :d_p]W_p$ (n, r) for coefficients W (sum d, r)."""
 
-    def coordinates(self, H: Any, W: np.ndarray, d: np.ndarray) -> list[np.ndarray]:
-        r"""Return $H^TV_p[:, :d_p]$, (r, d_p), of every view, where H is ``embed(d, W)``."""
+    def coordinates(self, H: Any, d: np.ndarray) -> list[np.ndarray]:
+        r"""Return $H^TV_p[:, :d_p]$, (r, d_p), of every view."""
 
 
 class SpectraInMemory(Sequence[Spectrum]):
@@ -135,7 +135,7 @@ class SpectraInMemory(Sequence[Spectrum]):
             H = dgemm(1.0, U_p, part, beta=1.0, c=H, overwrite_c=True)  # accumulate in place
         return H
 
-    def coordinates(self, H: np.ndarray, W: np.ndarray, d: np.ndarray) -> list[np.ndarray]:
+    def coordinates(self, H: np.ndarray, d: np.ndarray) -> list[np.ndarray]:
         """Return $H^TU_p$; of a view that lacks samples, with H orthonormal over those it has."""
         H = H[:, H.any(axis=0)]  # a consensus of lower rank is padded with zero columns
         if self.present is None:

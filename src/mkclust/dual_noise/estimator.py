@@ -22,8 +22,7 @@ from ..linalg.checks import Verification
 from ..linalg.kmeans import nearest_centers, unit_rows
 from ..predict.kernels import kernel_extension
 from ..predict.new_samples import OutOfSample, embedding_blocks
-from .consensus import consensus
-from .noise import dual_noise
+from .consensus import consensus, dual_noise
 from .selection import Goal, Selection, select
 from .verify import verify_fit
 
@@ -169,7 +168,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         spaces = KernelSubspaces.of(kernels)  # V_p, computed as needed
         selection = select(spaces, self._goal(k, kernels.n_samples))  # d: Eq. 16
         found = consensus(spaces, selection.d, k, selection.overlap)  # H*: Eq. 17
-        self.noise_ = dual_noise(spaces.coordinates(found.H, found.W, selection.d))
+        self.noise_ = dual_noise(spaces.coordinates(found.H, selection.d))
         self._label(found.H, k)
 
         self.singular_values_ = found.singular_values

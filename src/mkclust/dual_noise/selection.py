@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..agreement.overlap import Overlap
-from ..agreement.subspaces import Subspaces
+from ..agreement.subspaces import SpectraInMemory
 from ..exceptions import InfeasibleError, InfeasibleWarning, InputError, warn
 from .constraints import Constraints, overlap_constraints, relaxed_constraints, shortfall
 from .dimensions import Dimensions, choose_dimensions, reach
@@ -69,7 +69,7 @@ class Selection:
         return self.dimensions.d
 
 
-def select(subspaces: Subspaces, goal: Goal) -> Selection:
+def select(subspaces: SpectraInMemory, goal: Goal) -> Selection:
     r"""Choose the dimensions d of all views (section 3.2 of the paper).
 
     $$\min \sum_p d_p \quad \text{s.t.} \quad \|U_p^TU_q\|_F^2 \ge t \;\; \forall p, q$$
@@ -84,7 +84,7 @@ def select(subspaces: Subspaces, goal: Goal) -> Selection:
     return found
 
 
-def _enough_overlap(subspaces: Subspaces, goal: Goal) -> Overlap:
+def _enough_overlap(subspaces: SpectraInMemory, goal: Goal) -> Overlap:
     size = _first_size(subspaces, goal)
     while True:
         subspaces.grow(size)
@@ -94,7 +94,7 @@ def _enough_overlap(subspaces: Subspaces, goal: Goal) -> Overlap:
         size = min(2 * size, goal.limit)
 
 
-def _first_size(subspaces: Subspaces, goal: Goal) -> int:
+def _first_size(subspaces: SpectraInMemory, goal: Goal) -> int:
     """Start with 2k eigenvectors, or more where rough ones already show a large shortfall."""
     size = min(2 * goal.k, goal.limit)
     while size < goal.limit and (V := subspaces.sketch(size)) is not None:
@@ -123,7 +123,7 @@ def _size_to_reach(squared: list[np.ndarray], size: int, goal: Goal) -> int:
     return int(np.clip(-(-ROOM * farthest // goal.k) * goal.k, size + goal.k, 2 * size))
 
 
-def _chosen(found: Overlap, subspaces: Subspaces, goal: Goal) -> Selection:
+def _chosen(found: Overlap, subspaces: SpectraInMemory, goal: Goal) -> Selection:
     constraints, notes = _constraints(found, subspaces, goal)
     preference = found.reproduced(goal.k) if goal.solver == "exact" else None
     chosen = choose_dimensions(constraints, goal.k, goal.solver, subspaces.horizon, preference)
@@ -131,7 +131,7 @@ def _chosen(found: Overlap, subspaces: Subspaces, goal: Goal) -> Selection:
 
 
 def _constraints(
-    found: Overlap, subspaces: Subspaces, goal: Goal
+    found: Overlap, subspaces: SpectraInMemory, goal: Goal
 ) -> tuple[Constraints, tuple[str, ...]]:
     missing = shortfall(found, goal.threshold)
     if not missing:

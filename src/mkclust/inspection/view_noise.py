@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from ..dual_noise.noise import Noise, dual_noise
+from ..dual_noise.consensus import Noise, dual_noise
 from .fitting import fitted, views_of
 
 
@@ -43,7 +43,7 @@ def view_noise(estimator: Any, views: Any) -> Noise:
     subspaces = model.subspaces(data, k)
     d = np.array([min(k, spectrum.size) for spectrum in subspaces])
     H = partition_basis(np.asarray(model.labels_)[rows])
-    return dual_noise(subspaces.coordinates(H, np.empty((0, 0)), d))
+    return dual_noise(subspaces.coordinates(H, d))
 
 
 def partition_basis(labels: np.ndarray) -> np.ndarray:
