@@ -18,7 +18,7 @@ import targets
 from mkclust.io._guards.memory import allow_process_limit
 
 # Coverage is asked of what reads bytes, not of what is done with the numbers.
-READERS = ("mkclust.io", "mkclust.chunked.parts", "mkclust.data.adapters",
+READERS = ("mkclust.io", "mkclust.large", "mkclust.data.adapters",
            "mkclust.data.views", "zipfile", "numpy.lib._format_impl", "numpy.lib.format",
            "scipy.io.matlab", "h5py._hl", "openpyxl",
            "pyarrow.parquet.core")  # fmt: skip
