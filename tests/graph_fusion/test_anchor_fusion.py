@@ -65,16 +65,6 @@ class TestRule:
         assert search.graph_memory(MultiView([sp.csr_array(wide)])) < 1e9
         assert physical_memory() > 1e9
 
-    def test_kernels_are_exact(self, views):
-        kernels = MultiView([np.eye(30) + 1], kernels=True)
-        assert search.neighbor_search(kernels) == "exact"
-        with pytest.raises(InputError, match="kernels have no anchors"):
-            GraphFusion(2, precomputed=True, neighbors="anchors").fit(kernels)
-
-    def test_unknown_words_are_refused(self, views):
-        with pytest.raises(InputError, match=r"neighbors must be .*got 'some'"):
-            GraphFusion(K, neighbors="some").fit(views)
-
 
 class TestResult:
     def test_planted_clusters_and_noise_views(self, views, model):

@@ -9,10 +9,9 @@ from mkclust.agreement.chance import chance_of_overlap, unrelated_positions
 from mkclust.agreement.weights import view_weights
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
-from mkclust.graph_fusion import anchors, search
+from mkclust.graph_fusion import search
 from mkclust.graph_fusion.anchors import (
     anchor_links,
-    n_anchors,
     sample_size,
     sampled_fusion,
     trial_matrix,
@@ -118,13 +117,6 @@ def words(rng, n, f=80):
 
 class TestAnchors:
     @pytest.mark.parametrize(
-        ("n", "k", "found"),
-        [(10**6, 100, 1000), (10**6, 101, 1010), (1999, 3, 999), (2, 1, 1), (1, 1, 1)],
-    )
-    def test_number_of_anchors(self, n, k, found):
-        assert n_anchors(n, k) == found
-
-    @pytest.mark.parametrize(
         ("n", "k", "row_bytes", "sparse", "found"),
         [
             (10**6, 20, 8, False, 10_000),
@@ -156,21 +148,6 @@ class TestAnchors:
         np.testing.assert_array_equal(found.chosen.agreement, expected.agreement)
         assert found.chosen.unrelated == tuple(unrelated_positions(chances)) == (2,)
         assert found.graphs.n_neighbors == 5 and found.graphs.views is sample
-
-    def test_weights_are_estimated_from_some_rows_in_order(self, monkeypatch):
-        monkeypatch.setattr(anchors, "WEIGHED", 30)
-        sample = make_views(60, 2, 2, noise=0.5, random_state=0)
-        chosen = [sampled_fusion(sample, 2, 5, seed).graphs.views for seed in (0, 0, 1)]
-        assert [len(views) for views in chosen] == [30] * 3
-        np.testing.assert_array_equal(chosen[0].views[0], chosen[1].views[0])
-        assert not np.array_equal(chosen[0].views[0], chosen[2].views[0])
-        rows = [np.flatnonzero((sample.views[0] == row).all(axis=1))[0] for row in
-                chosen[0].views[0]]  # fmt: skip
-        assert (np.diff(rows) > 0).all()
-
-    def test_hardly_any_rows(self):
-        sample = make_views(5, 2, 2, random_state=0)
-        assert sampled_fusion(sample, 4, 2, 0).graphs.views is sample
 
     def linked(self, sample, count=3, anchors=10, n_neighbors=5):
         fusion = sampled_fusion(sample, 2, n_neighbors, 0)
@@ -309,10 +286,3 @@ class TestAnchors:
         size = int(links.starts[-1])
         assert X.shape[0] == size and 1 <= X.shape[1] <= size
         assert np.isfinite(X).all()
-
-    def test_the_operator_of_inner_products(self):
-        B = sp.csr_array(np.random.default_rng(0).random((6, 4)))
-        gram, dense = anchors._Gram(B), (B @ B.T).toarray()
-        assert gram.shape == (6, 6) and gram.dtype == np.float64
-        np.testing.assert_allclose(gram.toarray(), dense)
-        np.testing.assert_allclose(gram @ np.eye(6), dense)
