@@ -318,6 +318,13 @@ def test_command_line_reads_and_writes_parts(address, cluster, views, labels, tm
     assert json.loads((out / "result.json").read_text())["input"]
 
 
+def test_a_cluster_without_use_is_told(views, tmp_path):
+    np.savez(tmp_path / "a.npz", a=views.views[0][:90], b=views.views[1][:90])
+    command = ["cluster", str(tmp_path / "a.npz"), "-k", "3", "-o", str(tmp_path / "out"), *QUICK]
+    done = CliRunner().invoke(app, [*command, "--dask", "localhost:1"])
+    assert done.exit_code == 0 and "--dask was not used" in " ".join(done.output.split())
+
+
 def test_no_cluster_is_a_clear_error(views, tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "PATIENCE", "1s")
     with (

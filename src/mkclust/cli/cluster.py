@@ -12,7 +12,7 @@ import typer
 from ..base import MultiViewClusterer
 from ..data import datasets
 from ..data.views import MultiView
-from ..exceptions import InputError
+from ..exceptions import InputError, MkclustWarning, warn
 from ..large.blocks import open_client
 from ..large.views import LargeViews
 from ..methods import DEFAULT, METHODS, estimator_for
@@ -163,6 +163,8 @@ def cluster(
         check_model_path(save, folder, inputs)
     with watch.stage("read"), heard() as warned:
         data = _data(model, reading.read(paths), options)
+        if dask is not None and not isinstance(data, LargeViews):
+            warn("--dask was not used: the samples are clustered in memory", MkclustWarning)
         clinical = None
         if annotations is not None:
             clinical = Clinical.read(annotations, time, event, correction, data.index)
@@ -172,7 +174,7 @@ def cluster(
         model, tried, folder, source, _command(), report, stability, save, quiet, markers,
         clinical, tuple(warned), json,
     )  # fmt: skip
-    with open_client(dask):
+    with open_client(dask if isinstance(data, LargeViews) else None):
         run(job, data, watch)
 
 
