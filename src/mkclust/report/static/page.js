@@ -306,6 +306,7 @@
     setTheme(root.dataset.theme);
     byId("theme").addEventListener("click", () => switchTheme(root.dataset.theme === "dark" ? "light" : "dark"));
     preferred.addEventListener("change", (event) => switchTheme(event.matches ? "dark" : "light"));
+    addEventListener("scroll", () => { for (const { chart } of drawn) chart.dispatchAction({ type: "hideTip" }); }, { passive: true });
     let before = null;
     addEventListener("beforeprint", () => { before = root.dataset.theme; switchTheme("light"); });
     addEventListener("afterprint", () => switchTheme(before));
