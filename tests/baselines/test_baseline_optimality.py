@@ -221,7 +221,7 @@ def test_oplf_rises_at_every_step(kernels, init):
     beta, values, recorded = np.full(len(H_p), len(H_p) ** -0.5), [], []
     for _ in found.trace.values:
         R = oplf.fuse(beta, H_p, W)
-        labels = oplf.assigned(R @ C.T, reseed=False)
+        labels = oplf.assign_labels(R @ C.T, reseed=False)
         Y = np.eye(K_CLUSTERS)[labels]
         values.append(np.vdot(Y @ C, R))
         C = oplf.centroids(R, labels, C)
@@ -241,13 +241,13 @@ def test_oplf_rises_at_every_step(kernels, init):
 
 def test_oplf_labels_are_the_best_and_the_first_on_ties():
     scores = np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0], [0.0, -1.0, -2.0]])
-    np.testing.assert_array_equal(oplf.assigned(scores, reseed=False), [1, 0, 0])
+    np.testing.assert_array_equal(oplf.assign_labels(scores, reseed=False), [1, 0, 0])
 
 
 def test_oplf_reseeds_with_the_worst_fit():
     scores = np.array([[9.0, 0, 0], [0.5, 0, 0], [7.0, 0, 0], [0, 0.1, 0]])
-    np.testing.assert_array_equal(oplf.assigned(scores, reseed=False), [0, 0, 0, 1])
-    np.testing.assert_array_equal(oplf.assigned(scores, reseed=True), [0, 2, 0, 1])
+    np.testing.assert_array_equal(oplf.assign_labels(scores, reseed=False), [0, 0, 0, 1])
+    np.testing.assert_array_equal(oplf.assign_labels(scores, reseed=True), [0, 2, 0, 1])
 
 
 @pytest.mark.parametrize("aligned", [[3.0, 1.0], [2.0, -1.0, 0.5], [-2.0, -1.0], [0.0, 0.0]])

@@ -10,12 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..base import KernelClusterer, MultiViewClusterer
+from ..base import PER_PAIR, KernelClusterer, MultiViewClusterer
 from ..data.missing import require_complete
 from ..data.views import MultiView
 from ..exceptions import ConvergenceWarning, InputError, MissingRowsWarning, warn
+from ..graphs.affinity import default_n_neighbors
 from ..kernels.bank import KernelBank
-from .incomplete import place_incomplete
+from ..kernels.functions import dense
+from ..predict.neighbors import neighbor_extension, neighbor_view
+from ..predict.new_samples import NewRows
 
 MISSING_ROWS = ("raise", "complete")
 POWERS_OF_TWO = tuple(2.0**exponent for exponent in range(-15, 16))  # the grid of most papers
@@ -99,13 +102,58 @@ class FitsCompleteRows(MultiViewClusterer):
                 f"clusters: leave views out, or use graph fusion, which needs no complete samples"
             )
         self._fit_rows(views[complete], k)
-        place_incomplete(self, views, complete)
+        self._place_incomplete(views, complete)
         self.notes_ = (
             *self.notes_,
             f"{self.title} was fitted to the {len(complete)} samples that all views have; the "
             f"other {len(views) - len(complete)} have the cluster of their nearest fitted samples.",
         )
         warn(self.notes_[-1], MissingRowsWarning)
+
+    def _place_incomplete(self, views: MultiView, complete: np.ndarray) -> None:
+        """Extend a fit to the samples at the positions `complete` (c,) to all samples.
+
+        A sample that some views lack gets the weighted mean over its nearest complete samples in
+        the views it has, of the indicators of their clusters and of their rows of the embedding.
+        The cluster with the largest mean is its own. Graphs are zero where a sample was not
+        fitted.
+        """
+        n, labels = len(views), np.asarray(self.labels_)
+        clusters = np.eye(int(labels.max()) + 1)[labels]
+        k = clusters.shape[1]
+        rest = np.setdiff1d(np.arange(n), complete)
+        H = vars(self).get("embedding_", np.empty((len(labels), 0)))
+        values = np.empty((n, k + H.shape[1]))
+        values[complete] = np.hstack([clusters, H])
+        values[rest] = mean_of_neighbors(views, complete, rest, values[complete], k)
+        self.labels_ = values[:, :k].argmax(axis=1).astype(labels.dtype)
+        if H.shape[1]:
+            self.embedding_ = values[:, k:]
+        for name in PER_PAIR:
+            if name in vars(self):
+                full = np.zeros((n, n))
+                full[np.ix_(complete, complete)] = vars(self)[name]
+                setattr(self, name, full)
+
+
+def mean_of_neighbors(
+    views: MultiView, complete: np.ndarray, rest: np.ndarray, values: np.ndarray, k: int
+) -> np.ndarray:
+    """Return the means of `values` (c, r) over the nearest complete samples, for the rest."""
+    assert views.present is not None
+    held, fitted = np.ones(len(complete), dtype=bool), views[complete]
+    parts = tuple(
+        neighbor_view(name, view, kind, held, 1 / views.n_views, 0.0, (1.0, 1.0, 1.0))
+        for name, view, kind in zip(fitted.names, fitted.views, fitted.kinds, strict=True)
+    )
+    extension = neighbor_extension(parts, values, default_n_neighbors(len(complete), k), 0.0)
+    embed, found = extension.embedder(), []
+    for start in range(0, len(rest), extension.height):
+        rows = rest[start : start + extension.height]
+        new = [dense(v[rows][:, complete] if views.kernels else v[rows]) for v in views.views]
+        own = [np.asarray(v.diagonal())[rows] if views.kernels else None for v in views.views]
+        found.append(embed(NewRows(new, own, views.present[rows])))
+    return np.concatenate(found)
 
 
 class ComparedMethod(FitsCompleteRows, KernelClusterer):
@@ -189,7 +237,7 @@ class ComparedMethod(FitsCompleteRows, KernelClusterer):
             )
 
 
-def checked_number(name: str, value: Any, above: bool = False) -> float:
+def check_number(name: str, value: Any, above: bool = False) -> float:
     """Return a finite number of at least zero, or above zero; raise InputError otherwise."""
     try:
         number = float(value) if isinstance(value, Real) else np.nan
@@ -207,7 +255,7 @@ def checked_number(name: str, value: Any, above: bool = False) -> float:
     return number
 
 
-def checked_count(name: str, value: Any) -> int:
+def check_count(name: str, value: Any) -> int:
     """Return a whole number of at least one; raise InputError otherwise."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")

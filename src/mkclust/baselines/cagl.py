@@ -11,7 +11,7 @@ import numpy as np
 from ..exceptions import ConvergenceWarning, warn
 from ..kernels.bank import KernelBank
 from ..progress import step
-from .base import ComparedMethod, checked_count, checked_number
+from .base import ComparedMethod, check_count, check_number
 from .graph_learning import (
     components,
     expression_value,
@@ -116,23 +116,15 @@ class CAGL(ComparedMethod):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_clusters,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            center=center,
-            normalize=normalize,
-            indefinite=indefinite,
-            columns=columns,
-            missing=missing,
-            missing_rows=missing_rows,
-            n_init=n_init,
-            random_state=random_state,
-        )
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
+        )  # fmt: skip
         self.alpha = alpha
         self.n_neighbors = n_neighbors
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        gain = 1 + checked_number("alpha", self.alpha)
+        gain = 1 + check_number("alpha", self.alpha)
         n_neighbors = self._n_neighbors(kernels.n_samples, k)
         found = agree(self._codes(kernels, gain), k, n_neighbors)
         self.graph_ = found.graph
@@ -168,11 +160,11 @@ class CAGL(ComparedMethod):
     def _n_neighbors(self, n: int, k: int) -> int:
         if self.n_neighbors is None:
             return max(5, n // (3 * k))
-        return checked_count("n_neighbors", self.n_neighbors)
+        return check_count("n_neighbors", self.n_neighbors)
 
 
 @dataclass(frozen=True)
-class Consensus:
+class ConsensusGraph:
     """The graph S (n, n), w (m,), F (n, k) and the number of components of each iteration."""
 
     graph: np.ndarray
@@ -181,7 +173,7 @@ class Consensus:
     counts: list[int]
 
 
-def agree(codes: list[np.ndarray], k: int, n_neighbors: int) -> Consensus:
+def agree(codes: list[np.ndarray], k: int, n_neighbors: int) -> ConsensusGraph:
     """Run stage two: learn one graph of k components from the codes (n, n), row i for sample i."""
     w = np.full(len(codes), 1 / len(codes))
     mean = weighted_sum(w, codes)
@@ -202,7 +194,7 @@ def agree(codes: list[np.ndarray], k: int, n_neighbors: int) -> Consensus:
         if counts[-1] == k:
             break
         lam *= 2
-    return Consensus(S, w, F, counts)
+    return ConsensusGraph(S, w, F, counts)
 
 
 def initial_penalty(mean: np.ndarray, F: np.ndarray) -> float:

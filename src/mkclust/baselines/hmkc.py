@@ -11,7 +11,7 @@ import numpy as np
 from ..kernels.bank import KernelBank
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
-from .base import ComparedMethod, Trace, checked_count
+from .base import ComparedMethod, Trace, check_count
 from .linalg import energy, top_of_projectors, unit, weighted_sum
 
 
@@ -97,18 +97,10 @@ class HMKC(ComparedMethod):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_clusters,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            center=center,
-            normalize=normalize,
-            indefinite=indefinite,
-            columns=columns,
-            missing=missing,
-            missing_rows=missing_rows,
-            n_init=n_init,
-            random_state=random_state,
-        )
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
+        )  # fmt: skip
         self.c1 = c1
         self.c2 = c2
 
@@ -127,8 +119,8 @@ class HMKC(ComparedMethod):
         self._label(found.H, k)
 
     def _widths(self, k: int, n: int) -> tuple[int, int]:
-        c1 = 4 * k if self.c1 is None else checked_count("c1", self.c1)
-        c2 = 3 * k if self.c2 is None else checked_count("c2", self.c2)
+        c1 = 4 * k if self.c1 is None else check_count("c1", self.c1)
+        c2 = 3 * k if self.c2 is None else check_count("c2", self.c2)
         return max(k, min(c1, n - 1)), max(k, min(c2, n - 1))
 
 
@@ -142,7 +134,7 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class Result:
+class LayeredPartition:
     """The partition H (n, k), both layers of every view, the weights, and the trace."""
 
     H: np.ndarray
@@ -152,7 +144,7 @@ class Result:
     trace: Trace
 
 
-def hierarchy(kernels: Sequence[np.ndarray], k: int, c1: int, c2: int) -> Result:
+def hierarchy(kernels: Sequence[np.ndarray], k: int, c1: int, c2: int) -> LayeredPartition:
     """Run HMKC on kernels (n, n), starting from their leading eigenvectors."""
     widest = [top_eigenpairs(K, max(c1, c2))[1] for K in kernels]
     H1, H2 = [V[:, :c1] for V in widest], [V[:, :c2] for V in widest]
@@ -173,7 +165,7 @@ def hierarchy(kernels: Sequence[np.ndarray], k: int, c1: int, c2: int) -> Result
         links = link_strengths(kernels, H1, H2, H)
         weights = Weights(*(unit(link) for link in links))
         if trace.ends_with(sum(float(np.linalg.norm(link)) for link in links)):
-            return Result(H, H1, H2, weights, trace)
+            return LayeredPartition(H, H1, H2, weights, trace)
 
 
 def first_layers(

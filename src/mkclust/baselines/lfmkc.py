@@ -12,7 +12,7 @@ from ..exceptions import InputError
 from ..kernels.bank import KernelBank
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
-from .base import POWERS_OF_TWO, ComparedMethod, Trace, checked_number
+from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import polar, unit
 
 
@@ -100,24 +100,16 @@ class LFMKC(ComparedMethod):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_clusters,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            center=center,
-            normalize=normalize,
-            indefinite=indefinite,
-            columns=columns,
-            missing=missing,
-            missing_rows=missing_rows,
-            n_init=n_init,
-            random_state=random_state,
-        )
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
+        )  # fmt: skip
         self.lam = lam
         self.accumulate = accumulate
         self.init = init
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        lam = checked_number("lam", self.lam)
+        lam = check_number("lam", self.lam)
         H_p, H_0 = partitions(kernels, k)
         W = first_rotations(H_p, H_0, self.init)
         found = late_fusion(H_p, H_0, W, lam, self.accumulate)
@@ -128,7 +120,7 @@ class LFMKC(ComparedMethod):
 
 
 @dataclass(frozen=True)
-class Result:
+class AlignedPartition:
     """The partition H (n, k), rotations W (m, k, k), weights gamma (m,), and the trace."""
 
     H: np.ndarray
@@ -139,7 +131,7 @@ class Result:
 
 def late_fusion(
     H_p: np.ndarray, H_0: np.ndarray, W: np.ndarray, lam: float, accumulate: bool = False
-) -> Result:
+) -> AlignedPartition:
     """Run LFMKC on partitions H_p (m, n, k) and H_0 (n, k), starting from rotations W."""
     m = len(H_p)
     H, R = H_0, np.zeros_like(H_0)
@@ -153,7 +145,7 @@ def late_fusion(
         gamma = unit(alignments(H_p, W, H))
         fused = fuse(gamma, H_p, W)
         if trace.ends_with(np.vdot(H, fused + lam * H_0)):
-            return Result(H, W, gamma, trace)
+            return AlignedPartition(H, W, gamma, trace)
 
 
 def partitions(kernels: KernelBank, k: int) -> tuple[np.ndarray, np.ndarray]:

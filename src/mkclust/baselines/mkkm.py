@@ -76,7 +76,7 @@ class MKKM(ComparedMethod):
 
 
 @dataclass(frozen=True)
-class Result:
+class WeightedPartition:
     """The partition H (n, k), the weights theta (m,) computed from it, and the trace."""
 
     H: np.ndarray
@@ -84,7 +84,7 @@ class Result:
     trace: Trace
 
 
-def multiple_kernel_kmeans(kernels: Sequence[np.ndarray], k: int) -> Result:
+def multiple_kernel_kmeans(kernels: Sequence[np.ndarray], k: int) -> WeightedPartition:
     """Run MKKM on kernels (n, n), starting from equal weights."""
     theta = np.full(len(kernels), 1 / len(kernels))
     trace = Trace(tolerance=1e-4, after=2, cap=50)
@@ -94,7 +94,7 @@ def multiple_kernel_kmeans(kernels: Sequence[np.ndarray], k: int) -> Result:
         a = residuals(kernels, H)
         theta = inverse_weights(a)
         if trace.ends_with(theta**2 @ a):
-            return Result(H, theta, trace)
+            return WeightedPartition(H, theta, trace)
 
 
 def inverse_weights(a: np.ndarray) -> np.ndarray:

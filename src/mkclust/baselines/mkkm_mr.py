@@ -11,7 +11,7 @@ import numpy as np
 from ..kernels.bank import KernelBank
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
-from .base import POWERS_OF_TWO, ComparedMethod, Trace, checked_number
+from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import gram, residuals, weighted_sum
 from .simplex import simplex_qp
 
@@ -95,22 +95,14 @@ class MKKMMR(ComparedMethod):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_clusters,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            center=center,
-            normalize=normalize,
-            indefinite=indefinite,
-            columns=columns,
-            missing=missing,
-            missing_rows=missing_rows,
-            n_init=n_init,
-            random_state=random_state,
-        )
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
+        )  # fmt: skip
         self.lam = lam
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        lam = checked_number("lam", self.lam)
+        lam = check_number("lam", self.lam)
         found = regularized_kernel_kmeans(list(kernels), k, lam)
         self.weights_ = found.gamma
         self._keep(found.trace)
@@ -118,7 +110,7 @@ class MKKMMR(ComparedMethod):
 
 
 @dataclass(frozen=True)
-class Result:
+class RegularizedPartition:
     """The partition H (n, k), the weights gamma (m,) computed from it, and the trace."""
 
     H: np.ndarray
@@ -126,7 +118,9 @@ class Result:
     trace: Trace
 
 
-def regularized_kernel_kmeans(kernels: Sequence[np.ndarray], k: int, lam: float) -> Result:
+def regularized_kernel_kmeans(
+    kernels: Sequence[np.ndarray], k: int, lam: float
+) -> RegularizedPartition:
     """Run MKKM-MR on kernels (n, n), starting from equal weights."""
     M = gram(kernels)
     gamma = np.full(len(kernels), 1 / len(kernels))
@@ -138,7 +132,7 @@ def regularized_kernel_kmeans(kernels: Sequence[np.ndarray], k: int, lam: float)
         objective = gamma @ Q @ gamma / 2  # with the weights that H was computed from
         gamma = sparse_weights(Q)
         if trace.ends_with(objective):
-            return Result(H, gamma, trace)
+            return RegularizedPartition(H, gamma, trace)
 
 
 def sparse_weights(Q: np.ndarray) -> np.ndarray:

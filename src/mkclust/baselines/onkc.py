@@ -11,7 +11,7 @@ import numpy as np
 from ..kernels.bank import KernelBank
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
-from .base import POWERS_OF_TWO, ComparedMethod, Trace, checked_number
+from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import energy, gram, psd_part_and_top, weighted_sum
 from .simplex import simplex_qp
 
@@ -98,24 +98,16 @@ class ONKC(ComparedMethod):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_clusters,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            center=center,
-            normalize=normalize,
-            indefinite=indefinite,
-            columns=columns,
-            missing=missing,
-            missing_rows=missing_rows,
-            n_init=n_init,
-            random_state=random_state,
-        )
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
+        )  # fmt: skip
         self.rho = rho
         self.lam = lam
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        rho = checked_number("rho", self.rho, above=True)
-        lam = checked_number("lam", self.lam)
+        rho = check_number("rho", self.rho, above=True)
+        lam = check_number("lam", self.lam)
         found = neighborhood_kernel(list(kernels), k, rho, lam)
         self.weights_ = found.gamma
         self.kernel_ = found.G
@@ -124,7 +116,7 @@ class ONKC(ComparedMethod):
 
 
 @dataclass(frozen=True)
-class Result:
+class NeighborhoodKernel:
     """The partition H (n, k), the weights gamma (m,), the kernel G (n, n), and the trace."""
 
     H: np.ndarray
@@ -133,7 +125,9 @@ class Result:
     trace: Trace
 
 
-def neighborhood_kernel(kernels: Sequence[np.ndarray], k: int, rho: float, lam: float) -> Result:
+def neighborhood_kernel(
+    kernels: Sequence[np.ndarray], k: int, rho: float, lam: float
+) -> NeighborhoodKernel:
     """Run ONKC on kernels (n, n), starting from equal weights."""
     M = gram(kernels)
     K = weighted_sum(np.full(len(kernels), 1 / len(kernels)), kernels)
@@ -147,7 +141,7 @@ def neighborhood_kernel(kernels: Sequence[np.ndarray], k: int, rho: float, lam: 
         G, H_next = optimal_kernel(K, H, rho)
         value = objective(G, H, K, rho) + lam / 2 * gamma @ M @ gamma
         if trace.ends_with(value):
-            return Result(H, gamma, G, trace)
+            return NeighborhoodKernel(H, gamma, G, trace)
 
 
 def kernel_weights(

@@ -100,18 +100,10 @@ class OPLF(ComparedMethod):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_clusters,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            center=center,
-            normalize=normalize,
-            indefinite=indefinite,
-            columns=columns,
-            missing=missing,
-            missing_rows=missing_rows,
-            n_init=n_init,
-            random_state=random_state,
-        )
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
+        )  # fmt: skip
         self.init = init
         self.reseed = reseed
 
@@ -131,7 +123,7 @@ class OPLF(ComparedMethod):
 
 
 @dataclass(frozen=True)
-class Result:
+class OnePassClusters:
     """Labels (n,), fused partition R (n, k), C (k, k), W (m, k, k), beta (m,), and the trace."""
 
     labels: np.ndarray
@@ -142,21 +134,23 @@ class Result:
     trace: Trace
 
 
-def one_pass(H_p: np.ndarray, C: np.ndarray, W: np.ndarray, reseed: bool = False) -> Result:
+def one_pass(
+    H_p: np.ndarray, C: np.ndarray, W: np.ndarray, reseed: bool = False
+) -> OnePassClusters:
     """Run OPLF on partitions H_p (m, n, k), starting from centroids C and rotations W."""
     m = len(H_p)
     R = fuse(np.full(m, m**-0.5), H_p, W)
     trace = Trace(tolerance=1e-4, after=2, cap=100)
     while True:
         step(f"OPLF, iteration {trace.iteration}")
-        labels = assigned(R @ C.T, reseed)
+        labels = assign_labels(R @ C.T, reseed)
         C = centroids(R, labels, C)
         YC = C[labels]
         beta = view_weights(alignments(H_p, W, YC))
         W = rotations(H_p, YC, W)
         R = fuse(beta, H_p, W)
         if trace.ends_with(np.vdot(YC, R)):
-            return Result(labels, R, C, W, beta, trace)
+            return OnePassClusters(labels, R, C, W, beta, trace)
 
 
 def first_centroids(H_0: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -165,7 +159,7 @@ def first_centroids(H_0: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return polar(_sums(unit_rows(H_0), labels) / np.maximum(sizes, 1)[:, None])
 
 
-def assigned(scores: np.ndarray, reseed: bool) -> np.ndarray:
+def assign_labels(scores: np.ndarray, reseed: bool) -> np.ndarray:
     """Return the column of the largest score in each row (n, k), the first on ties."""
     labels = scores.argmax(axis=1)
     if reseed:

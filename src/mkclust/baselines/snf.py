@@ -20,10 +20,10 @@ from ..graphs.metrics import EUCLIDEAN, KERNEL_DISTANCE, Metric, view_metrics
 from ..graphs.neighbors import neighborhood
 from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
-from ..kernels.given import checked_kernel
+from ..kernels.given import check_kernel
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
-from .base import FitsCompleteRows, checked_count, checked_number
+from .base import FitsCompleteRows, check_count, check_number
 
 METRICS = ("sqeuclidean", "euclidean")
 TINY = np.finfo(float).eps  # added to every local scale: copies of a sample have none
@@ -174,9 +174,9 @@ class SNF(FitsCompleteRows):
         if self.metric not in METRICS:
             raise InputError(f'metric must be "sqeuclidean" or "euclidean", got {self.metric!r}')
         return (
-            checked_count("n_neighbors", self.n_neighbors),
-            checked_number("mu", self.mu, above=True),
-            checked_count("n_iter", self.n_iter),
+            check_count("n_neighbors", self.n_neighbors),
+            check_number("mu", self.mu, above=True),
+            check_count("n_iter", self.n_iter),
             self.metric,
         )
 
@@ -195,7 +195,7 @@ class SNF(FitsCompleteRows):
         for p, name in enumerate(views.names):
             view = views.own_rows(p)
             if views.kernels:
-                view = checked_kernel(dense(view), name, self.indefinite)
+                view = check_kernel(dense(view), name, self.indefinite)
             yield view_metrics(view, name, views.kernels, views.kinds[p])[0][0]
 
     def partitions(

@@ -13,7 +13,7 @@ from ..kernels.bank import KernelBank
 from ..linalg.scaling import inverse_roots
 from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
-from .base import ComparedMethod, Trace, checked_number
+from .base import ComparedMethod, Trace, check_number
 from .graph_learning import clipped_ridge, expression_value, self_expression
 from .linalg import gram, psd_part, weighted_sum
 from .simplex import simplex_qp
@@ -109,18 +109,10 @@ class SPMKC(ComparedMethod):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_clusters,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            center=center,
-            normalize=normalize,
-            indefinite=indefinite,
-            columns=columns,
-            missing=missing,
-            missing_rows=missing_rows,
-            n_init=n_init,
-            random_state=random_state,
-        )
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
+        )  # fmt: skip
         self.lam1 = lam1
         self.lam2 = lam2
         self.lam3 = lam3
@@ -137,10 +129,10 @@ class SPMKC(ComparedMethod):
 
     def _penalties(self) -> Penalties:
         return Penalties(
-            checked_number("lam1", self.lam1),
-            checked_number("lam2", self.lam2, above=True),
-            checked_number("lam3", self.lam3, above=True),
-            checked_number("lam4", self.lam4),
+            check_number("lam1", self.lam1),
+            check_number("lam2", self.lam2, above=True),
+            check_number("lam3", self.lam3, above=True),
+            check_number("lam4", self.lam4),
         )
 
     def _warn_if_collapsed(self, names: Sequence[str]) -> None:

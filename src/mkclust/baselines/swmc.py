@@ -11,7 +11,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..kernels.bank import KernelBank
 from ..progress import step
-from .base import ComparedMethod, Trace, checked_count
+from .base import ComparedMethod, Trace, check_count
 from .graph_learning import (
     components,
     kernel_neighbors,
@@ -103,18 +103,10 @@ class SWMC(ComparedMethod):
         random_state: Any = None,
     ) -> None:
         super().__init__(
-            n_clusters,
-            kernel=kernel,
-            kernel_params=kernel_params,
-            center=center,
-            normalize=normalize,
-            indefinite=indefinite,
-            columns=columns,
-            missing=missing,
-            missing_rows=missing_rows,
-            n_init=n_init,
-            random_state=random_state,
-        )
+            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
+            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
+            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
+        )  # fmt: skip
         self.graph = graph
         self.n_neighbors = n_neighbors
 
@@ -129,14 +121,14 @@ class SWMC(ComparedMethod):
     def _graphs(self, kernels: KernelBank) -> list[np.ndarray]:
         if self.graph not in ("neighbors", "kernel"):
             raise InputError(f'graph must be "neighbors" or "kernel", got {self.graph!r}')
-        n_neighbors = checked_count("n_neighbors", self.n_neighbors)
+        n_neighbors = check_count("n_neighbors", self.n_neighbors)
         if self.graph == "kernel":
             return list(kernels)
         return [kernel_neighbors(K, n_neighbors) for K in kernels]
 
 
 @dataclass(frozen=True)
-class Fusion:
+class FusedGraph:
     """The common graph S (n, n), the weights alpha (m,) and the objective's trace."""
 
     graph: np.ndarray
@@ -144,7 +136,7 @@ class Fusion:
     trace: Trace
 
 
-def fuse(graphs: list[np.ndarray], k: int) -> Fusion:
+def fuse(graphs: list[np.ndarray], k: int) -> FusedGraph:
     """Run SWMC on the graphs (n, n) of all views, starting from equal weights."""
     alpha = np.full(len(graphs), 1 / len(graphs))
     F = lowest_eigenpairs(weighted_sum(alpha, graphs), k)[1]
@@ -158,7 +150,7 @@ def fuse(graphs: list[np.ndarray], k: int) -> Fusion:
         value = residuals.sum()
         change = abs(value - trace.values[-1]) if trace.values else np.inf
         if trace.record(value, change < trace.tolerance):
-            return Fusion(S, alpha, trace)
+            return FusedGraph(S, alpha, trace)
 
 
 def rank_constrained_graph(

@@ -57,7 +57,7 @@ class Constraints:
         exempt = [pair for both in self.exempt for pair in both]
         return [p for p in range(self.n_views) if 0 < self.n_views - 1 == exempt.count(p)]
 
-    def reordered(self, order: np.ndarray) -> Constraints:
+    def reorder(self, order: np.ndarray) -> Constraints:
         """Return the same constraints with the views in another order."""
         place = np.argsort(order)
         return Constraints(
@@ -69,7 +69,7 @@ class Constraints:
             self.relaxed,
         )
 
-    def tightened(self, lower: np.ndarray, upper: np.ndarray) -> Constraints:
+    def with_bounds(self, lower: np.ndarray, upper: np.ndarray) -> Constraints:
         """Return the same constraints with other bounds of the dimensions."""
         return Constraints(self.needs, lower, upper, self.threshold, self.exempt, self.relaxed)
 

@@ -244,7 +244,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         )
 
     def _goal(self, k: int, n: int) -> Goal:
-        return Goal.checked(
+        return Goal.from_parameters(
             k, n, solver=self.solver, threshold=self.threshold, on_infeasible=self.on_infeasible,
             max_dimension=self.max_dimension,
         )  # fmt: skip

@@ -32,7 +32,7 @@ class Bounded:
 
 def lower_bound(constraints: Constraints, d: np.ndarray) -> int:
     """Return a lower bound on the sum of dimensions of any solution, given a feasible `d`."""
-    return _relaxed(_propagated(constraints, _descended(constraints, d)))[0]
+    return _solve_relaxation(_propagate_bounds(constraints, _descend(constraints, d)))[0]
 
 
 def optimum(
@@ -49,15 +49,15 @@ def optimum(
     if preference is None:
         preference = np.zeros(constraints.n_views)
     order = np.argsort(-preference, kind="stable")
-    found = _ordered_optimum(constraints.reordered(order), incumbent[order])
+    found = _optimum_in_order(constraints.reorder(order), incumbent[order])
     d = np.empty_like(found.d)
     d[order] = found.d
     return Bounded(d, found.lower_bound)
 
 
-def _ordered_optimum(constraints: Constraints, incumbent: np.ndarray) -> Bounded:
-    incumbent = _descended(constraints, incumbent)
-    bound, box = _relaxed(_propagated(constraints, incumbent))
+def _optimum_in_order(constraints: Constraints, incumbent: np.ndarray) -> Bounded:
+    incumbent = _descend(constraints, incumbent)
+    bound, box = _solve_relaxation(_propagate_bounds(constraints, incumbent))
     program = _Program(box)
     # The smallest sum, then the most even dimensions, then the preferred views.
     criteria = [np.ones(program.size), 2.0 * program.level - 1, 1.0 + program.view]
@@ -70,7 +70,7 @@ def _ordered_optimum(constraints: Constraints, incumbent: np.ndarray) -> Bounded
     return Bounded(incumbent, bound)
 
 
-def _relaxed(box: Constraints) -> tuple[int, Constraints]:
+def _solve_relaxation(box: Constraints) -> tuple[int, Constraints]:
     r"""Return the value of the relaxation, rounded up, and the bounds that it implies.
 
     Minimum cut: an edge of capacity 1 from the source to every level of d, one from every level
@@ -90,7 +90,7 @@ def _relaxed(box: Constraints) -> tuple[int, Constraints]:
     count = box.n_views
     lower = box.lower + np.bincount(levels.view, near_sink, minlength=count).astype(int)
     upper = box.upper - np.bincount(levels.view, near_source, minlength=count).astype(int)
-    return int(box.lower.sum() + -(-cut.flow_value // 2)), box.tightened(lower, upper)
+    return int(box.lower.sum() + -(-cut.flow_value // 2)), box.with_bounds(lower, upper)
 
 
 class _Levels:
@@ -181,7 +181,7 @@ class _Program:
         return (d if no_worse and self.box.feasible(d) else incumbent), bound
 
 
-def _descended(constraints: Constraints, d: np.ndarray) -> np.ndarray:
+def _descend(constraints: Constraints, d: np.ndarray) -> np.ndarray:
     """Lower the view with the largest slack, repeatedly, until no dimension can be lowered."""
     d = d.copy()
     while True:
@@ -192,12 +192,12 @@ def _descended(constraints: Constraints, d: np.ndarray) -> np.ndarray:
         d[best] -= spare[best]
 
 
-def _propagated(constraints: Constraints, incumbent: np.ndarray) -> Constraints:
+def _propagate_bounds(constraints: Constraints, incumbent: np.ndarray) -> Constraints:
     """Tighten the bounds of all solutions no worse than the incumbent, to a fixed point."""
     lower, upper = constraints.lower, constraints.upper
     while True:
         new_lower = np.maximum(lower, constraints.least(upper))
         new_upper = np.minimum(upper, incumbent.sum() - (new_lower.sum() - new_lower))
         if np.array_equal(new_lower, lower) and np.array_equal(new_upper, upper):
-            return constraints.tightened(lower, upper)
+            return constraints.with_bounds(lower, upper)
         lower, upper = new_lower, new_upper

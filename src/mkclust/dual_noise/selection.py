@@ -31,7 +31,7 @@ class Goal:
     relax: bool
 
     @classmethod
-    def checked(
+    def from_parameters(
         cls, k: int, n: int, *, solver: Any, threshold: Any, on_infeasible: Any, max_dimension: Any
     ) -> Goal:
         """Check the parameters of an estimator for k clusters of n samples."""
@@ -77,10 +77,10 @@ def select(subspaces: SpectraInMemory, goal: Goal) -> Selection:
     Eigenvectors are computed as needed: 2k, then twice as many while a pair falls short. The
     exact solver asks once more for as many as extend its proof to the whole spectrum.
     """
-    found = _chosen(_enough_overlap(subspaces, goal), subspaces, goal)
+    found = _choose(_enough_overlap(subspaces, goal), subspaces, goal)
     if goal.solver == "exact" and (more := _worth_growing(found, goal.limit)):
         subspaces.grow(more)
-        found = _chosen(subspaces.overlap(goal.k), subspaces, goal)
+        found = _choose(subspaces.overlap(goal.k), subspaces, goal)
     return found
 
 
@@ -123,7 +123,7 @@ def _size_to_reach(squared: list[np.ndarray], size: int, goal: Goal) -> int:
     return int(np.clip(-(-ROOM * farthest // goal.k) * goal.k, size + goal.k, 2 * size))
 
 
-def _chosen(found: Overlap, subspaces: SpectraInMemory, goal: Goal) -> Selection:
+def _choose(found: Overlap, subspaces: SpectraInMemory, goal: Goal) -> Selection:
     constraints, notes = _constraints(found, subspaces, goal)
     preference = found.reproduced(goal.k) if goal.solver == "exact" else None
     chosen = choose_dimensions(constraints, goal.k, goal.solver, subspaces.horizon, preference)

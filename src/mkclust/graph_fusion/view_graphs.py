@@ -22,7 +22,7 @@ from ..graphs.metrics import Metrics, equidistant, left_out, view_metrics, with_
 from ..graphs.neighbors import EXACT_UP_TO
 from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
-from ..kernels.given import checked_kernel
+from ..kernels.given import check_kernel
 from ..linalg.scaling import varies
 from ..linalg.threads import in_parallel
 from .diffusion_map import n_components_for
@@ -72,7 +72,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
             return self._metrics[p]
         view = self.views.own_rows(p)
         if self.views.kernels:
-            view = checked_kernel(dense(view), self.names[p], self.indefinite)
+            view = check_kernel(dense(view), self.names[p], self.indefinite)
         found = view_metrics(view, self.names[p], self.views.kernels, self.views.kinds[p])
         if view.shape[0] <= EXACT_UP_TO:
             found = with_gram(found)

@@ -19,7 +19,7 @@ from .given import (
     make_semidefinite,
     relative_precision,
     scale_into_range,
-    symmetric,
+    symmetrize,
 )
 
 SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several cores at once
@@ -61,9 +61,9 @@ class KernelRecipe:
 
     def matrix(self, view: Any, name: str, kernel: Any) -> np.ndarray:
         """Return the kernel (n, n) of one view: symmetric, centered and normalized."""
-        return self.built(view, name, kernel)[0]
+        return self.build(view, name, kernel)[0]
 
-    def built(self, view: Any, name: str, kernel: Any) -> tuple[np.ndarray, Centering]:
+    def build(self, view: Any, name: str, kernel: Any) -> tuple[np.ndarray, Centering]:
         """Return the kernel of one view and the centering to apply to rows of new samples.
 
         Parameters
@@ -78,11 +78,11 @@ class KernelRecipe:
         shift = 0.0
         if isinstance(kernel, str) and kernel in KERNELS:
             # The matrix is new, symmetric and positive semi-definite: no copy and no check.
-            K = self._called(kernel, view, name)
+            K = self._evaluate(kernel, view, name)
             unit = scale_into_range(K, largest_entry(K, name))
         else:
-            given = self._called(kernel, view, name) if callable(kernel) else dense(view)
-            K, unit = symmetric(given, name, view.shape[0])
+            given = self._evaluate(kernel, view, name) if callable(kernel) else dense(view)
+            K, unit = symmetrize(given, name, view.shape[0])
             if self.indefinite != "ignore":
                 wanted = self.indefinite == "shift"
                 shift = make_semidefinite(K, name, self.center, relative_precision(given), wanted)
@@ -90,7 +90,7 @@ class KernelRecipe:
         centering.apply(K)
         return K, replace(centering, unit=unit, shift=shift)
 
-    def _called(self, kernel: Any, view: Any, name: str) -> np.ndarray:
+    def _evaluate(self, kernel: Any, view: Any, name: str) -> np.ndarray:
         """Return the matrix of a named kernel or of a user's function."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -189,7 +189,7 @@ class KernelBank(Sequence[np.ndarray]):
         name, kernel = self.names[position], self._kernels[position]
         step(f"kernel of {name}")
         view = self.views.own_rows(position)
-        K, self.centerings[position] = self._recipe.built(view, name, kernel)
+        K, self.centerings[position] = self._recipe.build(view, name, kernel)
         if self.kept:
             self._built[position] = K
         return K

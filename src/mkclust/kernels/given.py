@@ -16,19 +16,19 @@ SPAN = 1e100  # kernels are scaled into this range, so that squares can be summe
 TILE = 256  # rows and columns that are compared with their transpose at a time
 
 
-def checked_kernel(given: np.ndarray, name: str, indefinite: str = "raise") -> np.ndarray:
+def check_kernel(given: np.ndarray, name: str, indefinite: str = "raise") -> np.ndarray:
     """Return a symmetric copy of a given kernel (n, n), positive semi-definite as asked.
 
     `indefinite` is ``"raise"``, ``"shift"`` or ``"ignore"``: what to do with a kernel that has
     negative eigenvalues once it is centered.
     """
-    kernel = symmetric(given, name, len(given))[0]
+    kernel = symmetrize(given, name, len(given))[0]
     if indefinite != "ignore":
         make_semidefinite(kernel, name, True, relative_precision(given), indefinite == "shift")
     return kernel
 
 
-def symmetric(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]:
+def symmetrize(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]:
     """Return a symmetric copy of a given kernel in double precision, and its divisor.
 
     Parameters
