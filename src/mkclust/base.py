@@ -240,15 +240,15 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
 
     def _note_presence(self, views: MultiView, k: int) -> None:
         """Record which samples each view holds, or refuse views that lack some."""
+        if self.takes_missing_rows:
+            self.presence_, self.support_ = views.present, None
+        if views.present is None:
+            return
         if not self.takes_missing_rows:
             require_complete(views, self.title)
-            return
-        notes = check_presence(views, k)
-        self.notes_ = notes
-        self.presence_ = views.present
-        self.support_ = None if views.present is None else views.present.sum(axis=1)
-        if notes:
-            warn(" ".join(notes), MissingRowsWarning)
+        self.support_ = views.present.sum(axis=1)
+        self.notes_ = check_presence(views, k)
+        warn(" ".join(self.notes_), MissingRowsWarning)
 
     def _tables_only(self, views: MultiView | LargeViews) -> bool:
         return not views.kernels  # no view is a kernel matrix, so that rows can be left out

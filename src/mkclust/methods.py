@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from inspect import signature
 from typing import Any
 
 from .base import PRIVATE_FITTED, MultiViewClusterer
 from .baselines import COMPARED
 from .data.missing import Imputation
+from .data.views import MultiView
 from .dual_noise import MKCDNM
 from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
@@ -18,6 +21,7 @@ from .io._guards.limits import DEFAULT_LIMITS, Limits, as_path
 from .io.archive import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .io.manifest import require_complete_set
 from .predict.new_samples import Extension
+from .progress import listening
 
 DEFAULT = GraphFusion.name
 METHODS: dict[str, type[MultiViewClusterer]] = {
@@ -34,6 +38,8 @@ def cluster(
     missing: Any = None,
     n_init: int = 10,
     random_state: Any = None,
+    id: str | None = None,
+    verbose: bool = False,
 ) -> Any:
     """Cluster samples that are described by several views.
 
@@ -53,6 +59,11 @@ def cluster(
         Restarts of k-means.
     random_state : int, RandomState or None
         Seed of k-means.
+    id : str, optional
+        The column of the tables with the sample names, by which rows are joined. Without it, the
+        index or a column that is recognized (see MultiView).
+    verbose : bool
+        Whether to print every step to standard error when it starts.
 
     Returns
     -------
@@ -67,6 +78,14 @@ def cluster(
     >>> model.title, sorted(model.labels_.tolist()).count(0)
     ('Graph fusion', 30)
     """
+    if verbose:
+        with listening(partial(print, file=sys.stderr)):
+            return cluster(
+                views, n_clusters, method=method, parameters=parameters, missing=missing,
+                n_init=n_init, random_state=random_state, id=id,
+            )  # fmt: skip
+    if id is not None:
+        views = MultiView(views, id=id)
     shared = {"missing": missing, "n_init": n_init, "random_state": random_state}
     model = estimator_for(method, 2, **{**(parameters or {}), **shared})
     if isinstance(n_clusters, (str, Iterable)):

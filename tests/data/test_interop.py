@@ -243,6 +243,18 @@ def test_modalities_in_and_answers_out(views):
     assert whole.obs["found"].astype(int).tolist() == fitted.labels_.tolist()
     np.testing.assert_array_equal(whole.obsm["X_found"], fitted.embedding_)
     np.testing.assert_array_equal(fitted.predict(whole[:20]), fitted.labels_[:20])
+    parts = {"rna": rna, "atac": atac}
+    for several in (parts, [rna, atac]):  # without MuData
+        alike = cluster(several, 3, random_state=0)
+        np.testing.assert_array_equal(alike.labels_, fitted.labels_)
+        np.testing.assert_array_equal(alike.predict(several), fitted.labels_)
+    omics.write_back(parts, fitted, confidence=np.ones(90))
+    assert rna.obs["mkclust"].astype(int).tolist() == fitted.labels_.tolist()
+    np.testing.assert_array_equal(atac.obsm["mkclust_membership"], fitted.membership_)
+    assert (atac.obs["mkclust_confidence"] == 1).all()
+    rna.obsm["X_pca"], rna.layers["raw"] = a[:, :3], a
+    places = {"pca": "rna/obsm/X_pca", "raw": "rna/layers/raw"}
+    assert omics.views_of(parts, places).widths == (3, a.shape[1])
     some = mudata.MuData({"rna": rna, "atac": atac[30:][::-1].copy()})
     gaps = omics.views_of(some)
     assert gaps.present.sum(axis=0).tolist() == [90, 60]

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 
 from ..exceptions import InputError
 from .alignment import (
-    Alignment,
     align,
     order_columns_as_rows,
     order_labels,
@@ -131,7 +130,8 @@ class MultiView:
         columns = [None] * len(items) if feature_names is None else list(feature_names)
         if len(columns) != len(items):
             raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
-        order = align(items, self.names) if named else Alignment((None,) * len(items))
+        order = align(items, self.names) if named else None
+        rows = (None,) * len(items) if order is None else order.rows
         self.kernels: bool = bool(kernels)
         found_in = [
             as_matrix(view, name, self.kernels, index, own)
@@ -140,19 +140,21 @@ class MultiView:
         if self.kernels:
             _check_square([matrix for matrix, _ in found_in], self.names)
         self.views: tuple[Any, ...] = tuple(
-            place_rows(matrix, rows, self.kernels)
-            for (matrix, _), rows in zip(found_in, order.rows, strict=True)
+            matrix if own is None else place_rows(matrix, own, self.kernels)
+            for (matrix, _), own in zip(found_in, rows, strict=True)
         )
         self.n_samples = _common_length(self.views, self.names)
         self.feature_names: tuple[np.ndarray | None, ...] = _feature_names(
             feature_names, items, self
         )
-        self.index: np.ndarray | None = _column(
-            index if index is not None else order.index, self, "index"
-        )
-        self.labels: np.ndarray | None = _column(order_labels(labels, self.index), self, "labels")
-        self.notes: tuple[str, ...] = tuple(map(to_utf8, (*notes, *order.notes)))
-        seen = _presence([absent for _, absent in found_in], order.rows, len(self))
+        if order is not None:
+            index = order.index if index is None else index
+            notes = (*notes, *order.notes)
+        self.index: np.ndarray | None = _column(index, self, "index")
+        labels = labels if labels is None else order_labels(labels, self.index)
+        self.labels: np.ndarray | None = _column(labels, self, "labels")
+        self.notes: tuple[str, ...] = tuple(map(to_utf8, notes))
+        seen = _presence([absent for _, absent in found_in], rows, len(self))
         self.present: np.ndarray | None = _checked_presence(self, seen, present)
         if present is not None and self.present is not None:
             self.views = tuple(

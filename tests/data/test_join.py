@@ -1,0 +1,198 @@
+"""One join of rows, by sample name: for fits, predictions and questions, whatever the form."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mkclust import (
+    GraphFusion,
+    MultiView,
+    cluster,
+    datasets,
+    explain,
+    load,
+    metrics,
+    stability,
+    verify,
+    view_influence,
+    write_report,
+)
+from mkclust.data.input import fitted_views
+from mkclust.exceptions import (
+    DegenerateWarning,
+    InputError,
+    MissingRowsWarning,
+    PositionWarning,
+    UnrelatedWarning,
+)
+
+pl = pytest.importorskip("polars")
+N = 90
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return datasets.make_views(N, n_clusters=3, n_views=2, noise=0.8, random_state=0)
+
+
+def frames(views, ids, place, name="participant_id", order=None):
+    """The views as frames with the ids as index, first, middle or last column; rows permuted."""
+    made, rng = [], np.random.default_rng(3)
+    for p, view in enumerate(views.views):
+        frame = pd.DataFrame(view).add_prefix(f"v{p}_")
+        rows = np.arange(N) if p == 0 or order == "same" else rng.permutation(N)
+        if place == "index":
+            frame.index = pd.Index(ids)
+        else:
+            at = {"first": 0, "middle": 4, "last": frame.shape[1]}[place]
+            frame.insert(at, name, ids)
+        made.append(
+            frame.iloc[rows] if place == "index" else frame.iloc[rows, :].reset_index(drop=True)
+        )
+    return made
+
+
+IDS = {
+    "text": [f"p{i}" for i in range(N)],
+    "zero-padded": [f"{i:03}" for i in range(N)],
+    "whole": np.random.default_rng(1).permutation(N) + 1000,
+}
+
+
+@pytest.mark.parametrize("ids", IDS)
+@pytest.mark.parametrize("place", ["index", "first", "middle", "last"])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("name", ["participant_id", "USUBJID", "visit"])
+def test_the_same_labels_by_name_in_every_form(planted, ids, place, library, name):
+    expected = cluster(planted, 3, random_state=0).labels_
+    made = frames(planted, IDS[ids], place, name)
+    if library == "polars":
+        if place == "index":
+            pytest.skip("polars has no index")
+        made = [pl.from_pandas(frame) for frame in made]
+    model = cluster(made, 3, random_state=0)
+    assert [str(n) for n in model.sample_names_in_] == [str(n) for n in IDS[ids]]
+    assert metrics.ari(model.labels_, expected) == 1.0
+    np.testing.assert_array_equal(model.predict(made), model.labels_)
+    assert fitted_views(model, made).index.tolist() == model.sample_names_in_.tolist()
+
+
+def test_a_key_can_be_named(planted, tmp_path):
+    made = frames(planted, IDS["text"], "middle", "visit")
+    made[1]["other"] = made[0]["other"] = [f"x{i}" for i in range(N)]
+    with pytest.raises(InputError, match="could each name the samples") as error:
+        cluster(made, 3)
+    assert error.value.parameter == "id"
+    clean = [frame.drop(columns="other") for frame in made]
+    model = cluster(clean, 3, random_state=0, id="visit")
+    assert metrics.ari(model.labels_, planted.labels) > 0.9
+    model = load(model.save(tmp_path / "m.npz"))
+    np.testing.assert_array_equal(model.predict(clean), model.labels_)
+    with pytest.raises(InputError, match="has no column 'nobody'"):
+        MultiView(clean, id="nobody")
+    clean[1].loc[3, "visit"] = clean[1].loc[4, "visit"]
+    with pytest.raises(InputError, match="occurs repeatedly"):
+        MultiView(clean, id="visit")
+
+
+def test_ranks_are_features_and_notes_say_what_was_joined(planted):
+    ranks = [pd.DataFrame(view).rank().astype(int).add_prefix("g") for view in planted.views]
+    assert MultiView(ranks).widths == (10, 10)
+    found = MultiView(frames(planted, IDS["whole"], "last", "SUBJID"), names=["rna", "protein"])
+    assert found.notes == (
+        "Column 'SUBJID' of view 'rna' names the samples.",
+        "Column 'SUBJID' of view 'protein' names the samples.",
+        "Rows of 'protein' were joined to those of 'rna' by sample name.",
+    )
+    mixed = frames(planted, IDS["whole"], "index")
+    mixed[1].index = mixed[1].index.astype(str)
+    assert MultiView(mixed).present is None
+
+
+def test_a_table_of_genes_by_samples_is_transposed(planted):
+    rna, protein = frames(planted, IDS["text"], "index")
+    views = MultiView({"rna": rna.T, "protein": protein})
+    assert views.widths == (10, 10) and "'rna' has the samples as columns" in views.notes[0]
+    model = cluster({"rna": rna, "protein": protein}, 3, random_state=0)
+    again = cluster({"protein": protein, "rna": rna.T}, 3, random_state=0)
+    found = again.labels_series().loc[model.sample_names_in_]
+    assert metrics.ari(found, model.labels_) == 1.0
+
+
+def test_a_table_of_annotations_is_named(planted):
+    clinical = pd.DataFrame({c: ["a", "b", "c"] * 30 for c in ("sex", "stage", "arm")})
+    clinical["age"] = np.arange(N) % 7
+    with pytest.raises(InputError, match=r"'clinical'.*looks like annotations.*Leave it out"):
+        MultiView({"rna": pd.DataFrame(planted.views[0]), "clinical": clinical})
+
+
+QUESTIONS = {
+    "explain": explain,
+    "stability": stability,
+    "view_influence": view_influence,
+    "verify": verify,
+    "write_report": lambda model, views: write_report(model, "unused.html", views),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_questions_refuse_other_data(planted, question, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ask = QUESTIONS[question]
+    made = frames(planted, IDS["text"], "index", order="same")
+    model = load(GraphFusion(3, random_state=0).fit(made).save("m.npz"))
+    ask(model, [frame.iloc[::-1] for frame in made])
+    cases = {
+        r"'view2' has other values than in the fit, in 1 of 90 .*'p7'": [
+            made[0],
+            made[1].assign(v1_0=made[1]["v1_0"].where(made[1].index != "p7", 0.5)),
+        ],
+        r"lacks 1 of the 10 columns .*'v0_3'": [made[0].rename(columns={"v0_3": "x"}), made[1]],
+        r"lacks 1 of the 10 columns .*'v1_9'": [made[0], made[1].iloc[:, :9]],
+        r"has 1 column that the model was not fitted to: 'more'": [made[0].assign(more=1), made[1]],
+        r"1 of the 90 fitted samples are not in views: 'p0'": [
+            frame.rename(index={"p0": "q0"}) for frame in made
+        ],
+    }
+    for message, other in cases.items():
+        with pytest.raises(InputError, match=message):
+            ask(model, other)
+    bare = GraphFusion(3, random_state=0).fit(list(planted.views))
+    rows = np.random.default_rng(0).permutation(N)
+    with pytest.raises(InputError, match="samples of the fit in another order"):
+        ask(bare, [view[rows] for view in planted.views])
+    with pytest.raises(InputError, match="'view2' has its rows in another order"):
+        ask(bare, [planted.views[0], planted.views[1][rows]])
+
+
+def test_python_warns_as_the_command_line_does(planted):
+    rng = np.random.default_rng(0)
+    one, two = planted.views
+    with pytest.warns(UnrelatedWarning, match="are the rows of every view the same samples"):
+        cluster([one, two[rng.permutation(N)]], 3, random_state=0)
+    with pytest.warns(PositionWarning, match="view2: no sample names.*joined by position"):
+        cluster([pd.DataFrame(one, index=IDS["text"]), two], 3, random_state=0)
+    units = [v / np.linalg.norm(v, axis=1, keepdims=True) for v in planted.views]
+    with pytest.warns(DegenerateWarning, match="as kernel matrices are.*kernels=True"):
+        cluster([u @ u.T for u in units], 3, random_state=0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_good_input_warns_of_nothing(planted):
+    cluster(planted, 3.0, random_state=0)
+    cluster(frames(planted, IDS["text"], "index"), 3, random_state=0)
+
+
+def test_new_samples_without_one_of_the_tables(planted):
+    made = dict(zip(("rna", "protein"), frames(planted, IDS["text"], "index"), strict=True))
+    model = cluster(made, 3, random_state=0)
+    with pytest.warns(MissingRowsWarning, match="have no protein: they are placed by rna alone"):
+        found = model.predict({"rna": made["rna"]})
+    assert metrics.ari(found, model.labels_) > 0.8
+    with pytest.raises(InputError, match="fitted on the views rna, protein"):
+        model.predict({"other": made["rna"]})
+
+
+def test_steps_are_shown(planted, capsys):
+    cluster(planted, 3, verbose=True)
+    assert "k-means" in capsys.readouterr().err
