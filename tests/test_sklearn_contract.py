@@ -38,8 +38,8 @@ SPARSE = {
 
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
 @parametrize_with_checks(
-    [MKCDNM(n_clusters=3), MKCDNM(n_clusters=3, columns=by_columns)],
-    expected_failed_checks=lambda estimator: SPARSE,
+    [*(method(n_clusters=3) for method in METHODS.values()), MKCDNM(3, columns=by_columns)],
+    expected_failed_checks=lambda e: SPARSE if "predict_proba" in dir(type(e)) else {},
 )
 def test_sklearn_checks(estimator, check):
     check(estimator)

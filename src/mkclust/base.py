@@ -440,6 +440,7 @@ class KernelClusterer(MultiViewClusterer):
         """
         self._forget()
         self._fit_names(kernels.views)
+        self.n_features_in_ = kernels.views.shape[1]
         self._row_hashes = hash_views(kernels.views)
         k = self._check_parameters(kernels.n_samples)
         self._note_names(kernels.views)

@@ -90,7 +90,6 @@ class TakesViews:
     def _fit_names(self, views: Any) -> None:
         """Keep the names of views and columns."""
         self._imputation = None
-        self.n_features_in_ = views.shape[1]
         self.view_names_in_ = np.array(views.names, dtype=object)
         self.view_widths_in_ = np.array(views.widths)
         self.view_feature_names_in_ = list(views.feature_names)
@@ -108,6 +107,7 @@ class TakesViews:
                 return self._views_of_table(X)
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to one table
             views = X if isinstance(X, MultiView) else MultiView(X, kernels=self.gives_kernels)
+        self.n_features_in_ = views.shape[1]
         return views
 
     def _views_of_table(self, X: Any, reset: bool = True, exact: bool = False) -> MultiView:
