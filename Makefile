@@ -92,7 +92,7 @@ api: $(VENV)/installed-dev
 	$(BIN)/python tools/surface.py
 
 clean:
-	rm -rf $(VENV) $(OLDEST) $(PEERS) mkclust-demo docs/_build docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants .coverage* fuzz/found fuzz/grown
+	rm -rf $(VENV) $(OLDEST) $(PEERS) mkclust-demo docs/_build docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants .coverage* fuzz/found
 	find src tests -type d -name __pycache__ -prune -exec rm -rf {} +
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
@@ -110,10 +110,9 @@ $(VENV)/installed-mutation: pyproject.toml | $(BIN)/python
 	$(PIP) --editable . --group mutation
 	@touch $(VENV)/installed $(VENV)/installed-dev $@
 
-# Where there is no atheris for the machine, fuzz/run.py says so and does nothing.
 $(VENV)/installed-fuzz: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust and what its readers are fuzzed with into $(VENV) ..."
-	$(PIP) --editable . --group fuzz || $(PIP) --editable '.[parquet]'
+	$(PIP) --editable . --group fuzz
 	@touch $(VENV)/installed $@
 
 $(VENV)/installed-docs: pyproject.toml | $(BIN)/python

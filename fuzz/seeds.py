@@ -144,17 +144,6 @@ def archives() -> Seeds:
     }
 
 
-def arrays() -> Seeds:
-    made = {}
-    for name, array in {"c": A, "f": np.asfortranarray(B), "big": A.astype(">f4")}.items():
-        file = BytesIO()
-        np.save(file, array)
-        made[name] = file.getvalue()
-    file = BytesIO()
-    np.lib.format.write_array(file, A, version=(2, 0))
-    return made | {"second": file.getvalue()}
-
-
 def table(separator: str, header: str = "", names: bool = False, classes: bool = False) -> bytes:
     text = StringIO()
     text.write(header)
@@ -258,7 +247,6 @@ FORMATS: dict[str, Callable[[], Seeds]] = {
     "mat": matlab,
     "mat73": matlab73,
     "npz": archives,
-    "npy": arrays,
     "csv": tables,
     "tsv": tabbed,
     "csvgz": gzipped,

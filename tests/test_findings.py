@@ -109,8 +109,8 @@ def test_rows_are_joined_by_a_key_of_any_usual_name(key):
 def test_another_key_is_named_with_the_option_that_uses_it():
     truth = write_keyed("unit")
     code, out, _ = mkclust("cluster", "d", "-k", 3, *QUICK)
-    assert code == 0 and "column 'unit'" in out and "--index unit" in out
-    code, out, _ = mkclust("cluster", "d", "-k", 3, *QUICK, "--index", "unit")
+    assert code == 0 and "Column 'unit' has the same distinct values" in out
+    code, out, _ = mkclust("cluster", "d", "-k", 3, *QUICK, "--id", "unit")
     assert code == 0 and metrics.accuracy(truth, labels_in()) > 0.9
     assert "has a different whole number" not in out
 

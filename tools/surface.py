@@ -27,7 +27,7 @@ from mkclust.base import MultiViewClusterer
 from mkclust.cli import app as cli
 from mkclust.cli.results import SCHEMA
 from mkclust.exceptions import InputError, MkclustWarning
-from mkclust.io import archive as model_file
+from mkclust.io import models as model_file
 
 ROOT = Path(__file__).resolve().parent.parent
 LISTED = ROOT / "tests" / "api.txt"

@@ -31,7 +31,7 @@ from .exceptions import DegenerateWarning, InputError, MissingRowsWarning, warn
 from .graphs.affinity import default_n_neighbors, knn_affinity
 from .graphs.metrics import Metric
 from .graphs.neighbors import neighborhood
-from .io.archive import storable, write_archive
+from .io.models import storable, write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .large.views import LargeViews, as_large_views
 from .linalg.kmeans import kmeans_clusters

@@ -17,9 +17,9 @@ from .dual_noise import MKCDNM
 from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
 from .inspection.choose_k import choose_k
-from .io._guards.limits import DEFAULT_LIMITS, Limits, as_path
-from .io.archive import ADVICE, Archive, check_shape, read_archive, rebuilding
+from .io.files import as_path
 from .io.manifest import require_complete_set
+from .io.models import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .predict.new_samples import Extension
 from .progress import listening
 
@@ -113,16 +113,12 @@ def estimator_for(method: str, n_clusters: int, **parameters: Any) -> MultiViewC
     return METHODS[method](n_clusters, **parameters)
 
 
-def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Any:
-    """Read a model written by ``model.save(path)``.
-
-    Sizes are checked against `limits` before memory is allocated. Nothing is unpickled.
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model written by ``model.save(path)``. Nothing is unpickled.
 
     Parameters
     ----------
     path : path
-    limits : Limits
-        What the file may claim before it is refused.
 
     Returns
     -------
@@ -141,7 +137,7 @@ def load(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> An
     True
     """
     require_complete_set(as_path(path))
-    found = read_archive(path, limits)
+    found = read_archive(path)
     with rebuilding(path):
         return _model(found)
 

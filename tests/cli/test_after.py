@@ -77,7 +77,7 @@ def test_markers_that_are_not_computed_are_named(run, cohort, tmp_path):
     [
         (["--annotations", "absent.csv"], "absent.csv"),
         (["--annotations", "other.csv"], "no column holds names of the samples, such as 'p00'"),
-        (["--annotations", "twice.csv"], "several rows are of the sample 'p01'"),
+        (["--annotations", "twice.csv"], "several rows are of one sample, by column 'name': 'p01'"),
         (["--annotations", "clinical.csv", "--time", "OS.time"], "--time and --event"),
         (["--annotations", "clinical.csv", "--time", "x", "--event", "OS"], "--time x is no"),
         (["--annotations", "clinical.csv", "--time", "age", "--event", "age"], "must be 0 or 1"),

@@ -1,14 +1,16 @@
-"""What the arguments of a command mean: limits, views in parts, an output used before."""
+"""What the arguments of a command mean: untrusted files, annotations, views in parts."""
 
+import gzip
 import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from mkclust import METHODS, datasets
 from mkclust.cli import app as cli
-from mkclust.cli.arguments import LIMITS, Reading, asked_k, chosen_limits
+from mkclust.cli.arguments import Reading, asked_k
 from mkclust.cli.method_options import _description, owners
 from mkclust.exceptions import InputError
 
@@ -38,37 +40,48 @@ def parts(tmp_path):
 
 
 @pytest.mark.parametrize("command", [("cluster", "-k", "3", *QUICK), ("inspect",)])
-def test_limits_are_chosen_on_the_command_line(run, archive, command):
+def test_untrusted_files_are_read_with_limits(run, archive, command):
     name, *more = command
-    code, _, err = run(name, archive, *more, "--limit", "max_bytes=1000")
-    assert code == 2 and "over the limit of 1,000" in err
-    assert "--limit max_bytes=10080" in err  # what it says is enough
-    code, _, _ = run(name, archive, *more, "--limit", "max_bytes=10080")
-    assert code == 0
+    assert run(name, archive, *more, "--untrusted")[0] == 0
+    code, _, err = run(name, archive, *more, "--untrusted", "--time-limit", "0.01")
+    assert code == 2 and "longer than 0.01 seconds" in err
 
 
-def test_limits_hold_for_saved_models_too(run, archive):
-    run("cluster", archive, "-k", 3, "--save", "model.npz", "-q", *QUICK)
-    code, _, err = run("predict", "model.npz", archive, "--limit", "max_bytes=1000")
-    assert code == 2 and "model.npz" in err and "over the limit" in err
-    code, out, _ = run("predict", "model.npz", archive)
-    assert code == 0 and "60 samples assigned to 3 clusters by Graph fusion" in out
+def write_cohort(folder, samples):
+    """Two planted tables, and annotations whose column `stage` is the cluster."""
+    views = datasets.make_views(len(samples), 3, 2, noise=0.3, random_state=0)
+    for name, view in zip(("rna", "protein"), views.views, strict=True):
+        pd.DataFrame(view, index=samples).to_csv(folder / f"{name}.csv", index_label="patient")
+    return views.labels
 
 
-@pytest.mark.parametrize(
-    ("given", "complaint"),
-    [
-        ("max_bites=5", "has no 'max_bites', only max_bytes, max_views, max_columns"),
-        ("max_bytes", "NAME=NUMBER"),
-        ("max_bytes=1.5", "whole number"),
-        ("max_bytes=-1", "whole number"),
-        ("max_views=inf", "whole number"),
-        ("max_views=nan", "whole number"),
-    ],
-)
-def test_limits_that_make_no_sense_are_refused(given, complaint):
-    with pytest.raises(InputError, match=complaint):
-        chosen_limits([given])
+def test_annotations_are_matched_by_the_column_of_names(run, tmp_path):
+    (tmp_path / "d").mkdir()
+    samples = [f"{i:03d}" for i in range(1, 61)]
+    stage = write_cohort(tmp_path / "d", samples)
+    clinical = pd.DataFrame({"rank": np.random.default_rng(0).permutation(60) + 1,
+                             "patient": samples, "stage": stage})  # fmt: skip
+    for ending in (".csv", ".xlsx"):
+        write = clinical.to_csv if ending == ".csv" else clinical.to_excel
+        write(tmp_path / f"clinical{ending}", index=False)
+        options = ("--annotations", f"clinical{ending}", "-o", f"out{ending}", "-q", *QUICK)
+        assert run("cluster", "d", "-k", "3", *options)[0] == 0
+        found = pd.read_csv(f"out{ending}/annotations.csv").set_index("column")
+        assert found.loc["stage", "p"] < 1e-6 and found.loc["stage", "samples"] == 60
+    (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"patient,stage\n001,1\n" * 99)[:-20])
+    code, _, err = run("cluster", "d", "-k", "3", "--annotations", "cut.csv.gz", *QUICK)
+    assert code == 2 and "cut.csv.gz: not a readable table" in err
+
+
+def test_names_with_line_ends_are_quoted(run, tmp_path):
+    (tmp_path / "d").mkdir()
+    samples = [f"a\rb{i}" for i in range(60)]
+    write_cohort(tmp_path / "d", samples)
+    for path in (tmp_path / "d").iterdir():
+        pd.read_csv(path, lineterminator="\n").to_parquet(path.with_suffix(".parquet"))
+        path.unlink()
+    assert run("cluster", "d", "-k", "3", "-q", *QUICK)[0] == 0
+    assert sorted(pd.read_csv("mkclust-out/labels.csv")["sample"]) == sorted(samples)
 
 
 def test_views_in_parts_are_chosen_by_name(parts, tmp_path):
@@ -86,7 +99,7 @@ def test_views_in_parts_are_chosen_by_name(parts, tmp_path):
     [
         (["--transpose"], "--transpose cannot be used with views in parts"),
         (["--kernels"], "--kernels cannot be used with views in parts"),
-        (["--index", "name"], "--index cannot be used with views in parts"),
+        (["--id", "name"], "--id cannot be used with views in parts"),
         (["--labels", "absent.npy"], "absent.npy: cannot be read: No such file"),
         (["--labels", "text.npy"], "text.npy: not a readable .npy file"),
     ],
@@ -165,7 +178,6 @@ def test_every_option_of_a_method_is_described(run):
     assert "Neighbors per sample. For graph-fusion, swmc, cagl, snf." in words
     assert "Arguments of the kernel, such as" in words and "For all methods but" in words
     assert all(_description(name, users) for name, users in owners().items())
-    assert all(name in words for name in LIMITS)
 
 
 def test_the_package_is_a_command_too():

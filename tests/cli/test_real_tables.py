@@ -32,7 +32,7 @@ def cohort(tmp_path):
 def test_a_stray_column_is_named_with_the_option_that_drops_it(run, cohort):
     code, out, err = run("cluster", cohort, *FAST)
     assert code == 2 and out == ""
-    assert "column 'home town' is not numeric: 'rome' in line 2" in err
+    assert "column 'home town' is not numeric: 'rome' in the row of" in err
     assert "--drop-column 'home town'" in err and "--labels NAME" in err and "=" not in err
     code, out, _ = run("cluster", cohort, *FAST, "--drop-column", "home town")
     assert code == 0 and "60 samples, 2 views" in out

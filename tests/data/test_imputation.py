@@ -15,7 +15,7 @@ from mkclust.data.datasets import make_views
 from mkclust.data.missing import impute
 from mkclust.exceptions import ColumnsWarning, FileFormatError, InputError
 from mkclust.inspection import choose_k, stability, verify, view_influence
-from mkclust.io.archive import read_archive, write_archive
+from mkclust.io.models import read_archive, write_archive
 
 N, K = 60, 3
 WHOLE = make_views(N, K, 2, noise=0.3, separation=6.0, random_state=0)

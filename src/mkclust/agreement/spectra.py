@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.archive import storable
+from ..io.models import storable
 from ..linalg.spectrum import Spectrum
 
 

@@ -12,8 +12,11 @@ from ..exceptions import InputError
 from ..inspection import Annotations, compare_annotations
 from ..inspection.annotations import CORRECTIONS
 from ..inspection.survival import survival_columns, times_and_events
-from ..io._guards.limits import check_regular, naming
+from ..io.files import naming
 from ..io.manifest import refuse_result
+from ..io.tables import match_samples, read_table
+from ..io.untrusted import call_in_child
+from .arguments import Reading
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,29 @@ class Clinical:
 
     @classmethod
     def read(
-        cls, path: Path, time: str | None, event: str | None, correction: str, index: Any
+        cls,
+        path: Path,
+        time: str | None,
+        event: str | None,
+        correction: str,
+        index: Any,
+        reading: Reading,
     ) -> Clinical:
         """Read the table and check, before the fit, that it names samples and has the columns."""
         if index is None:
             raise InputError(
                 "--annotations needs samples with names, so that its rows can be matched; the "
-                "views have none (--index names the column)"
+                "views have none (--id names the column)"
             )
-        table = _by_sample(_frame(path), np.asarray(index).astype(str), path)
+        with naming(path):
+            refuse_result(path)
+        limits = reading.limits()
+        if limits.pop("untrusted"):
+            table = call_in_child("read_table", path, {}, **limits)
+        else:
+            table = read_table(path)
+        with naming(path):
+            table = match_samples(table, index, reading.id)
         for option, name in (("--time", time), ("--event", event)):
             if name is not None and name not in table.columns:
                 columns = ", ".join(map(str, table.columns))
@@ -74,38 +91,3 @@ def check_clinical(path: Path | None, time: str | None, event: str | None, corre
         raise InputError("--time and --event must be given together")
     if correction not in CORRECTIONS:
         raise InputError(f"--correction must be holm or bh, got {correction!r}")
-
-
-def _frame(path: Path) -> Any:
-    """Read a table with all its columns; names stay text."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise InputError("--annotations needs pandas: pip install 'mkclust[pandas]'") from None
-    with naming(path):
-        check_regular(path)
-        refuse_result(path)
-        kind = [suffix for suffix in path.suffixes if suffix != ".gz"][-1:]
-        try:
-            if kind == [".parquet"]:
-                return pd.read_parquet(path).reset_index()
-            return pd.read_csv(path, sep="\t" if kind in ([".tsv"], [".txt"]) else ",")
-        except (ValueError, UnicodeDecodeError) as error:
-            raise InputError(f"it cannot be read as a table: {error}") from None
-
-
-def _by_sample(table: Any, names: np.ndarray, path: Path) -> Any:
-    """Index a table by the column that holds most sample names, and drop copies of it."""
-    shares = [table[column].astype(str).isin(names).mean() for column in table.columns]
-    if not shares or max(shares) == 0:
-        raise InputError(
-            f"{path}: no column holds names of the samples, such as {str(names[0])!r}; its columns "
-            f"are {', '.join(map(str, table.columns))}"
-        )
-    key = table.columns[int(np.argmax(shares))]
-    copies = [c for c in table.columns if c != key and (table[c] == table[key]).all()]
-    found = table.assign(**{key: table[key].astype(str)}).set_index(key).drop(columns=copies)
-    if not found.index.is_unique:
-        twice = found.index[found.index.duplicated()][0]
-        raise InputError(f"{path}: several rows are of the sample {twice!r}")
-    return found

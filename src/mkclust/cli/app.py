@@ -18,7 +18,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from .._version import __version__
 from ..exceptions import InputError
-from ..io._guards.memory import allow_process_limit
 from . import startup
 from .supervision import supervised
 from .wording import clean, in_options
@@ -87,7 +86,7 @@ def loaded(name: str) -> Any:
     """Import a command and return it as typer runs it.
 
     >>> [option.name for option in loaded("inspect").params][:3]
-    ['path', 'labels', 'index']
+    ['path', 'labels', 'id']
     """
     module = import_module(COMMANDS[name].module, __package__)
     if isinstance(found := getattr(module, "app", None), typer.Typer):
@@ -130,7 +129,6 @@ def command() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks is replaced
             stream.reconfigure(errors="replace")
-    allow_process_limit()  # this process belongs to the command line
     supervised(main)
 
 

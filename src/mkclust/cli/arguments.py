@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect as inspection
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,15 +16,14 @@ from ..base import MultiViewClusterer
 from ..data.memory import physical_memory
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..io import Limits, Variable, inspect, read
-from ..io._guards.limits import check_regular, naming, parsing
+from ..io import Variable, inspect, read
+from ..io.files import check_regular, naming, parsing
 from ..io.manifest import refuse_result
-from ..io.variables import as_labels
+from ..io.roles import as_labels
 from ..large.views import LargeViews, find_stored_views
 from .wording import option
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}
-LIMITS = tuple(field.name for field in fields(Limits))
 Paths = Annotated[
     list[Path],
     typer.Argument(
@@ -59,7 +58,7 @@ class Reading:
             help="Variable, column or file with the known classes, or 'none'.",
         ),
     ] = None
-    index: Annotated[
+    id: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|none", help="Column or variable with the sample names, or 'none'."
@@ -97,27 +96,38 @@ class Reading:
         str | None,
         typer.Option(metavar=".|,", help="Decimal sign.", show_default="from the first lines"),
     ] = None
-    limit: Annotated[
-        list[str] | None,
+    untrusted: Annotated[
+        bool,
+        typer.Option("--untrusted", help="Read in a child process with limits, which may crash."),
+    ] = False
+    memory_limit: Annotated[
+        float | None,
         typer.Option(
-            metavar="NAME=NUMBER",
-            help=f"What a file may claim: {', '.join(LIMITS)}, such as max_bytes=2e10.",
+            metavar="GIB", help="Of --untrusted.", show_default="half of the machine's memory"
         ),
     ] = None
+    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Of --untrusted.")] = 600.0
 
     def read(self, paths: Sequence[Path]) -> MultiView | LargeViews:
         """Read the views at the paths; views stored in parts are opened, not read.
 
         Results of mkclust are no input: given by name they are refused, in a folder they are
-        skipped with a note. Parts are read in blocks, so that `limit` does not apply to them.
+        skipped with a note.
         """
         for path in paths:
             refuse_result(path)
         wanted = None if self.views is None else [name.strip() for name in self.views.split(",")]
-        limits = chosen_limits(self.limit)
         stored = find_stored_views(paths)
         if stored is not None:
-            for name in ("transpose", "kernels", "index", "drop_column", "sep", "decimal"):
+            for name in (
+                "transpose",
+                "kernels",
+                "id",
+                "drop_column",
+                "sep",
+                "decimal",
+                "untrusted",
+            ):
                 if getattr(self, name):
                     raise InputError(
                         f"{option(name)} cannot be used with views in parts: they are tables "
@@ -128,14 +138,21 @@ class Reading:
             paths[0] if len(paths) == 1 else paths,
             views=wanted[0] if wanted is not None and len(wanted) == 1 else wanted,
             labels=False if self.labels == "none" else self.labels,
-            index=False if self.index == "none" else self.index,
+            id=False if self.id == "none" else self.id,
             transpose=self.transpose,
             kernels=self.kernels,
             drop_columns=tuple(self.drop_column or ()),
             sep=separator(self.sep),
             decimal=self.decimal,
-            limits=limits,
+            **self.limits(),
         )
+
+    def limits(self) -> dict[str, Any]:
+        """Return the arguments of `read` that protect this process from a file."""
+        most = None if self.memory_limit is None else self.memory_limit * 2**30
+        return {
+            "untrusted": self.untrusted, "memory_limit": most, "time_limit": self.time_limit
+        }  # fmt: skip
 
 
 def reads(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -195,21 +212,6 @@ def named_numbers(option: str, given: Sequence[str] | None) -> dict[str, float]:
         raise InputError(f"{option} takes NAME=NUMBER, got {' '.join(given or ())}") from None
 
 
-def chosen_limits(given: Sequence[str] | None) -> Limits:
-    """Return what a file may claim: the default limits, with those given on the command line.
-
-    >>> chosen_limits(["max_bytes=2e10"]).max_bytes
-    20000000000
-    """
-    numbers = named_numbers("--limit", given)
-    for name, number in numbers.items():
-        if name not in LIMITS:
-            raise InputError(f"--limit has no {name!r}, only {', '.join(LIMITS)}")
-        if not 1 <= number < np.inf or number != int(number):
-            raise InputError(f"--limit {name} takes a whole number from 1 on, got {number}")
-    return Limits(**{name: int(number) for name, number in numbers.items()})
-
-
 def separator(given: str | None) -> str | None:
     """Return the character that --sep stands for.
 
@@ -232,12 +234,12 @@ def as_taken(model: MultiViewClusterer, data: MultiView | LargeViews) -> MultiVi
     return data.in_memory()
 
 
-def contents(path: Path, limits: Limits, sep: str | None = None) -> list[Variable]:
+def contents(path: Path, reading: Reading) -> list[Variable]:
     """List what a file or folder holds, with the role of each part."""
     refuse_result(path)
     stored = find_stored_views([path])
     if stored is None:
-        return inspect(path, sep=separator(sep), limits=limits)
+        return inspect(path, sep=separator(reading.sep), **reading.limits())
     rows = LargeViews(stored)
     shapes = [(len(rows), width) for width in rows.widths]
     named = zip(rows.names, shapes, strict=True)

@@ -167,7 +167,7 @@ def cluster(
             warn("--dask was not used: the samples are clustered in memory", MkclustWarning)
         clinical = None
         if annotations is not None:
-            clinical = Clinical.read(annotations, time, event, correction, data.index)
+            clinical = Clinical.read(annotations, time, event, correction, data.index, reading)
     tried = None if isinstance(asked, int) else asked
     source = [valid(str(path)) for path in paths]
     job = Job(

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..methods import METHODS
-from .arguments import Reading, chosen_limits, contents, reads
+from .arguments import Reading, contents, reads
 from .method_options import own_parameters, owners
 from .run import heard
 from .wording import clean, in_options, option
@@ -25,7 +25,7 @@ def inspect(
     """List what a file holds and how it would be used."""
     console = Console(highlight=False)
     table = Table("variable", "kind", "shape", "type", "used as", box=None, padding=(0, 2, 0, 0))
-    for variable in contents(path, chosen_limits(reading.limit), reading.sep):
+    for variable in contents(path, reading):
         shape = " x ".join(map(str, variable.shape))
         cells = (variable.name, variable.kind, shape, variable.dtype, variable.role)
         table.add_row(*(clean(str(cell)) for cell in cells))

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..exceptions import InputError
-from ..io.archive import FORMAT
 from ..io.atomic import SHOWN, passing
 from ..io.manifest import NAME as MANIFEST
 from ..io.manifest import PARTS, RESULTS, Manifest, checksum, read_manifest
+from ..io.models import FORMAT
 
 Write = Callable[[Path], object]
 AFTER_A_FIT = ("report", "stability", "alternatives", "markers", "annotations")  # may be left out

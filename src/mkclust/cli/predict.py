@@ -19,7 +19,6 @@ from .arguments import (
     Paths,
     Quiet,
     Reading,
-    chosen_limits,
     input_files,
     reads,
 )
@@ -51,7 +50,7 @@ def predict(
         out, overwrite=overwrite, inputs=input_files([model, *paths], reading.labels)
     )
     folder.check(**dict.fromkeys(AFTER_A_FIT, False))
-    fitted = load(model, limits=chosen_limits(reading.limit))
+    fitted = load(model)
     if not isinstance(fitted, OutOfSample):
         raise InputError(
             f"{model}: {fitted.title} is not defined for samples that were not fitted; cluster "

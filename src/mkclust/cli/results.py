@@ -17,8 +17,8 @@ from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from ..inspection import confidence
-from ..io._guards.limits import naming
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
+from ..io.files import naming
 from ..io.manifest import MAX_BYTES
 from ..large.views import LargeViews
 from ..linalg.kmeans import nearest_centers

@@ -14,11 +14,10 @@ from rich.console import Console
 from ..data.checksums import view_checksums
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
-from ..io import Limits
 from ..io.manifest import NAME, Manifest, require_complete_set
 from ..large.views import LargeViews
 from ..methods import load
-from .arguments import Paths, Reading, chosen_limits, reads
+from .arguments import Paths, Reading, reads
 from .results import read_labels, read_result
 from .run import progress
 from .wording import clean
@@ -54,7 +53,7 @@ def verify(
     console = Console(highlight=False)
     sound = True
     with progress(False):
-        for claim in _claims(results, manifest, data, chosen_limits(reading.limit)):
+        for claim in _claims(results, manifest, data):
             console.print(clean(str(claim)), soft_wrap=True)
             sound = sound and not claim.problem
     if manifest.model is None:
@@ -63,9 +62,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _claims(
-    folder: Path, manifest: Manifest, data: MultiView | LargeViews, limits: Limits
-) -> Iterator[Claim]:
+def _claims(folder: Path, manifest: Manifest, data: MultiView | LargeViews) -> Iterator[Claim]:
     problems = manifest.problems(folder)
     yield Claim("the files are those that the run wrote", "; ".join(problems))
     if problems:
@@ -82,7 +79,7 @@ def _claims(
     sizes = np.bincount(labels).tolist() == result.get("clusters")
     yield Claim("the clusters have the reported sizes", "" if sizes else "labels have other sizes")
     if manifest.model is not None:
-        yield from _model_claims(folder / manifest.model[0], labels, data, limits)
+        yield from _model_claims(folder / manifest.model[0], labels, data)
 
 
 def _data_claims(result: dict[str, Any], data: MultiView | LargeViews) -> Iterator[Claim]:
@@ -98,10 +95,8 @@ def _data_claims(result: dict[str, Any], data: MultiView | LargeViews) -> Iterat
         yield Claim(f"view {name} holds the data that were clustered", problem)
 
 
-def _model_claims(
-    path: Path, labels: np.ndarray, data: MultiView | LargeViews, limits: Limits
-) -> Iterator[Claim]:
-    model = load(path, limits=limits)
+def _model_claims(path: Path, labels: np.ndarray, data: MultiView | LargeViews) -> Iterator[Claim]:
+    model = load(path)
     same = np.array_equal(model.labels_, labels)
     yield Claim("the labels are those of the saved model", "" if same else "they differ")
     if not same or not callable(getattr(model, "verify", None)):

@@ -14,7 +14,7 @@ SPECIAL = {
     "drop_columns": "--drop-column",
 }
 PARAMETERS = (
-    "columns", "dask", "decimal", "graph", "index", "indefinite", "init",
+    "columns", "dask", "decimal", "graph", "id", "indefinite", "init",
     "kernel", "kernels", "labels", "max_dimension", "method", "missing", "missing_rows",
     "n_components", "n_init", "n_neighbors", "on_infeasible", "precision", "sep", "solver",
     "threshold", "transpose",
@@ -69,6 +69,8 @@ def option(name: str) -> str:
 def _given(found: re.Match[str]) -> str:
     if found["many"]:
         values = re.findall(r"'([^']*)'", found["many"])
+        if found["name"] == "views":
+            return f"--views {_quoted(','.join(values))}"
         return " ".join(f"{option(found['name'])} {_quoted(value)}" for value in values)
     name, value = found["name"], found["quoted"] or found["single"] or found["bare"] or "''"
     if name in ("transpose", "kernels") and value in ("True", "False"):

@@ -13,7 +13,7 @@ import scipy.linalg
 
 from ..agreement.overlap import Overlap
 from ..agreement.subspaces import SpectraInMemory
-from ..io.archive import storable
+from ..io.models import storable
 from ..linalg.eigen import eigenpairs
 from ..linalg.spectrum import extreme_pairs, with_fixed_signs
 from ..progress import step

@@ -14,7 +14,7 @@ from time import perf_counter
 
 import numpy as np
 
-from ..io.archive import storable
+from ..io.models import storable
 from ..progress import step
 from .constraints import Constraints
 from .exact_search import Bounded, lower_bound, optimum

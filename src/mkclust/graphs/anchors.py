@@ -26,7 +26,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 
-from ..io.archive import storable
+from ..io.models import storable
 from ..linalg.kmeans import unit_rows
 from ..linalg.scaling import squared_norms
 from ..linalg.threads import one_thread

@@ -1,29 +1,27 @@
-"""Read views from files, store models, and write files completely or not at all.
+"""Read views from files, and store models.
 
-One module per format (`formats` lists them) describes a file and loads it: `mat5`, `mat73`, `npz`,
-`h5mu`, `delimited` and `excel` (both by `text_table`), `parquet`. Common code then assigns roles
-from names and shapes alone: `choose` and `plan` for files with many variables, `columns` and
-`tables` for one table per view. `archive` stores models,
-`atomic` writes files, `manifest` lists the results of a run, and `_guards` protects the readers
-against hostile files. Names are imported on first use, so that the command line starts quickly.
+`reading` has the one entry point, `read`. `tables`, `matlab`, `npz` and `h5mu` read one kind of
+file each by its library. `roles` decides what is a view, a kernel, the labels or the names.
+`untrusted` reads in a child process. `models` saves and loads models. `atomic` and `manifest`
+write results. Names are imported on first use, so that the command line starts quickly.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._guards.limits import Limits
     from .reading import inspect, read
-    from .variables import Variable
+    from .roles import Variable
+    from .tables import read_table
 
 _HOMES = {
-    "Limits": "_guards.limits",
-    "Variable": "variables",
+    "Variable": "roles",
     "inspect": "reading",
     "read": "reading",
+    "read_table": "tables",
 }
 
-__all__ = ["Limits", "Variable", "inspect", "read"]
+__all__ = ["Variable", "inspect", "read", "read_table"]
 
 
 def __getattr__(name: str) -> Any:

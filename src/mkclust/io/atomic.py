@@ -111,7 +111,7 @@ def write_csv_atomic(
     """Write a table with one header line; every row must be as wide as the header."""
     with replacing(path) as file:
         text = _Encoded(file)
-        writer = csv.writer(text, lineterminator="\n")
+        writer = csv.writer(text)  # its line end, \r\n, has it quote a name with either sign
         writer.writerow(header)
         for number, row in enumerate(rows, start=1):
             if len(row) != len(header):
@@ -120,10 +120,10 @@ def write_csv_atomic(
 
 
 class _Encoded:
-    """A file object for csv that encodes text as UTF-8 and buffers nothing itself."""
+    """A file object for csv: rows as UTF-8, ended by one sign, and nothing buffered."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
 
     def write(self, text: str) -> int:
-        return self._file.write(text.encode("utf-8"))
+        return self._file.write((text.removesuffix("\r\n") + "\n").encode("utf-8"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..exceptions import InputError
-from ..io.archive import storable
+from ..io.models import storable
 from .scaling import row_blocks
 
 JITTER = 1e-12  # added to the centered diagonal before normalizing, as in the published kernels

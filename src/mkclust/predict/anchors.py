@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graphs.anchors import AnchorLinks
-from ..io.archive import check_shape, storable
+from ..io.models import check_shape, storable
 from .new_samples import Embedder, Extension, NewRows
 
 

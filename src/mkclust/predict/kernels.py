@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import FileFormatError, InputError
-from ..io.archive import check_shape, storable
+from ..io.models import check_shape, storable
 from ..kernels.bank import PRECOMPUTED, KernelBank
 from ..kernels.functions import KERNELS, fitted_kernel
 from ..linalg.centering import Centering

@@ -20,7 +20,7 @@ from ..data.kinds import KERNEL
 from ..graphs.affinity import scale_number
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.neighbors import smallest
-from ..io.archive import check_shape, storable
+from ..io.models import check_shape, storable
 from ..kernels.functions import dense
 from ..linalg.scaling import squared_norms
 from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows

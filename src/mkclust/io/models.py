@@ -22,16 +22,8 @@ import scipy.sparse as sp
 from .._version import __version__
 from ..exceptions import FileFormatError, InputError
 from . import npz
-from ._guards.limits import (
-    DEFAULT_LIMITS,
-    Limits,
-    as_path,
-    check_regular,
-    naming,
-    parsing,
-    sound_sparse,
-)
-from .atomic import write_npz_atomic
+from .atomic import replacing
+from .files import as_path, check_regular, naming, parsing, sound_sparse
 
 FORMAT = "mkclust model"
 SCHEMA = 3
@@ -94,6 +86,7 @@ def write_archive(
     kind: str,
     parameters: Mapping[str, Any],
     fitted: Mapping[str, Any],
+    compress: bool = True,
 ) -> Path:
     """Write parameters and fitted attributes to an .npz file, completely or not at all.
 
@@ -106,6 +99,7 @@ def write_archive(
     parameters, fitted : mapping from str to value
         Values may be plain Python values, lists, tuples, dictionaries, slices, arrays, sparse
         matrices and `storable` dataclasses. Anything else raises `InputError` with its name.
+    compress : bool
 
     Returns
     -------
@@ -122,19 +116,18 @@ def write_archive(
         "fitted": {name: packer.pack(value, name) for name, value in fitted.items()},
     }
     text = json.dumps(document, allow_nan=False).encode("utf-8")
-    write_npz_atomic(target, document=np.frombuffer(text, dtype=np.uint8), **packer.arrays)
+    arrays: Any = {"document": np.frombuffer(text, dtype=np.uint8), **packer.arrays}
+    with replacing(target) as file:
+        (np.savez_compressed if compress else np.savez)(file, **arrays)
     return target
 
 
-def read_archive(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) -> Archive:
-    """Read a file written by `write_archive`.
-
-    Sizes are checked against `limits` before memory is allocated. Nothing is unpickled.
+def read_archive(path: str | os.PathLike[str]) -> Archive:
+    """Read a file written by `write_archive`. Nothing is unpickled.
 
     Parameters
     ----------
     path : path
-    limits : Limits
 
     Returns
     -------
@@ -143,7 +136,7 @@ def read_archive(path: str | os.PathLike[str], limits: Limits = DEFAULT_LIMITS) 
     """
     file = as_path(path)
     with naming(file):
-        arrays = _arrays(file, limits)
+        arrays = _arrays(file)
         with parsing("saved model", ADVICE):
             document = json.loads(bytes(arrays.pop("document")).decode("utf-8"))
         _check_document(document)
@@ -169,18 +162,17 @@ def check_shape(shape: tuple[int, ...], expected: tuple[int, ...], what: str) ->
         raise FileFormatError(f"{what} has shape {shape} instead of {expected}: it is damaged")
 
 
-def _arrays(file: Path, limits: Limits) -> dict[str, Any]:
+def _arrays(file: Path) -> dict[str, Any]:
     check_regular(file)
     if not zipfile.is_zipfile(file):
         raise FileFormatError(f"not a saved model: {ADVICE}")
-    found = npz.variables(file, limits)
-    limits.allow("bytes", sum(variable.bytes for variable in found), "it")
-    if not any(variable.name == "document" for variable in found):
+    found = npz.load(file)
+    if "document" not in found:
         raise FileFormatError(f"not a saved model: it has no document; {ADVICE}")
-    odd = [variable.name for variable in found if variable.kind == "object"]
+    odd = [name for name, value in found.items() if isinstance(value, npz.Unreadable)]
     if odd:
         raise FileFormatError(f"{odd[0]} holds Python objects, which are not read: {ADVICE}")
-    return npz.load(file, found, limits)
+    return found
 
 
 def _check_document(document: Any) -> None:

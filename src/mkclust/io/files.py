@@ -1,0 +1,179 @@
+"""Files: their kinds by name, checks before they are opened, and errors that name them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..exceptions import FileFormatError, InputError
+
+ARCHIVES = (".mat", ".npz")  # many variables in one file
+OMICS = (".h5mu", ".h5ad")  # matrices with names of samples
+PLAIN_TEXTS = (".csv", ".tsv", ".txt")
+TEXTS = (*PLAIN_TEXTS, *(f"{ending}.gz" for ending in PLAIN_TEXTS))
+WORKBOOKS = (".xlsx",)  # one table per sheet
+TABLES = (*TEXTS, ".parquet", *WORKBOOKS)
+KNOWN = (*ARCHIVES, *OMICS, *TABLES)
+EXPORTS = {  # how R writes its own files as tables
+    ".rds": 'write.csv(readRDS("{}"), "{}.csv")',
+    ".rda": 'for (name in load("{}")) write.csv(get(name), paste0(name, ".csv"))',
+    ".rdata": 'for (name in load("{}")) write.csv(get(name), paste0(name, ".csv"))',
+}
+
+
+def kind_of(path: Path) -> str:
+    """Return the ending that says how a file is read; that of the workbook for a sheet.
+
+    >>> kind_of(Path("a.CSV.gz")), kind_of(Path("study.xlsx/rna")), kind_of(Path("b.tar"))
+    ('.csv.gz', '.xlsx', '.tar')
+    """
+    if is_sheet(path):
+        return path.parent.suffix.lower()
+    ending = "".join(path.suffixes[-2:]).lower()
+    return ending if ending in KNOWN else path.suffix.lower()
+
+
+def view_name(path: Path) -> str:
+    """Return the name of the view in a file: its name without the ending; that of a sheet.
+
+    >>> view_name(Path("rna.csv.gz")), view_name(Path("rna.v2.csv")), view_name(Path("s.xlsx/x.y"))
+    ('rna', 'rna.v2', 'x.y')
+    """
+    if is_sheet(path):
+        return path.name
+    kind = kind_of(path)
+    return path.name[: -len(kind)] if kind in KNOWN and path.name != kind else path.stem
+
+
+def is_sheet(path: Path) -> bool:
+    """Return whether a path is that of a sheet: WORKBOOK.xlsx/SHEET."""
+    return path.parent.suffix.lower() in WORKBOOKS and not path.parent.is_dir()
+
+
+def file_of(path: Path) -> Path:
+    """Return the file itself: the workbook of a sheet."""
+    return path.parent if is_sheet(path) else path
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Convert to a Path; refuse other types, empty paths and null bytes."""
+    try:
+        os.fsencode(path)
+        text = os.fspath(path)
+    except (TypeError, UnicodeEncodeError):
+        raise InputError(f"not a path: {path!r}") from None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise InputError(f"not a usable path: {text!r}")
+    return Path(text)
+
+
+def check_regular(path: Path) -> None:
+    """Refuse folders, devices, pipes, empty and unreadable files."""
+    info = path.stat()
+    if not stat.S_ISREG(info.st_mode):
+        raise FileFormatError("not a regular file")
+    if info.st_size == 0:
+        raise FileFormatError("the file is empty")
+    with path.open("rb"):  # reports a missing permission here, not as damage later
+        pass
+
+
+def check_known(path: Path) -> None:
+    """Refuse a file of an unknown kind; for a file of R, say how to export it."""
+    kind = kind_of(path)
+    if kind in EXPORTS:
+        raise FileFormatError(f"it is a file of R; in R, write it as a table: {export_line(path)}")
+    if kind not in KNOWN:
+        raise FileFormatError(f"unknown extension {kind!r}; known are {', '.join(KNOWN)}")
+
+
+def export_line(path: Path) -> str:
+    """Return the line of R that writes the contents of one of its files as .csv.
+
+    >>> export_line(Path("rna.rds"))
+    'write.csv(readRDS("rna.rds"), "rna.csv")'
+    """
+    return EXPORTS[kind_of(path)].format(path.name, path.stem)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Prefix errors from inside the block with the name of the file."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(f"{path}: {error}", parameter=error.parameter) from error.__cause__
+    except MemoryError as error:
+        raise FileFormatError(
+            f"{path}: not enough memory to read it; it may be damaged, or too large here"
+        ) from error
+    except OSError as error:
+        raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def parsing(kind: str, advice: str) -> Iterator[None]:
+    """Convert any error of a library that parses a file to a `FileFormatError` with advice.
+
+    Libraries raise nearly every built-in exception on damaged bytes, so all are caught. Put only
+    their calls inside the block.
+    """
+    try:
+        yield
+    except (InputError, MemoryError):
+        raise
+    except Exception as error:
+        raise FileFormatError(
+            f"not a readable {kind} ({type(error).__name__}: {error}); it may be damaged, cut off "
+            f"or of another format: {advice}"
+        ) from error
+
+
+def require(package: str, extra: str, kind: str) -> None:
+    """Raise InputError where an optional package is not installed, naming the extra."""
+    try:
+        __import__(package)
+    except ImportError:
+        raise InputError(f"reading {kind} needs {package}: pip install mkclust[{extra}]") from None
+
+
+def sound_sparse(matrix: Any) -> Any:
+    """Return a csc array with checked indices; conversions do not check them."""
+    array = sp.csc_array(matrix)
+    array.check_format(full_check=True)
+    # check_format skips this if the last pointer is 0
+    if (np.diff(array.indptr) < 0).any():
+        raise FileFormatError("a sparse matrix has column pointers that decrease")
+    return native(array)
+
+
+def native(array: Any) -> Any:
+    """Return the array in native byte order, which compiled code requires."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def hdf5_member(inside: Any, name: str) -> Any:
+    """Return a member of an HDF5 group; what is stored in other files is not followed."""
+    import h5py
+
+    if not isinstance(inside, h5py.Group):
+        raise FileFormatError(f"the parent of {name} is not a group")
+    if not isinstance(inside.get(name, getlink=True), h5py.HardLink):
+        raise FileFormatError(f"{name} is a link, or missing: links are not followed")
+    found = inside[name]
+    if isinstance(found, h5py.Dataset) and (found.external or found.is_virtual):
+        raise FileFormatError(f"{name} is stored in other files, which are not followed")
+    return found
+
+
+def hdf5_attribute(thing: Any, name: str) -> Any:
+    """Return an attribute of an HDF5 object, or None if there is none; bytes are decoded."""
+    value = thing.attrs.get(name)
+    return value.decode("latin1") if isinstance(value, bytes) else value

@@ -1,0 +1,154 @@
+"""Hostile files: with ``untrusted=True`` a result or a `FileFormatError`, and the parent lives."""
+
+import gzip
+import random
+import resource
+import sys
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+
+import mkclust
+from _support.paths import ROOT
+from mkclust import inspect, read
+from mkclust.exceptions import FileFormatError, InputError, KeyColumnWarning
+from mkclust.io import untrusted
+from mkclust.io.untrusted import call_in_child
+
+FUZZ = ROOT / "fuzz"
+BOUND = 512 << 20  # bytes by which the parent may grow while it reads hostile files
+
+
+@pytest.fixture
+def npz(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.arange(12.0).reshape(4, 3), y=np.array(["u", "v"] * 2))
+    return path
+
+
+@pytest.fixture
+def patched(tmp_path, monkeypatch):
+    """Run code in the child before it reads."""
+
+    def patch(code):
+        (tmp_path / "sitecustomize.py").write_text(code)
+        monkeypatch.syspath_prepend(str(tmp_path))
+
+    return patch
+
+
+def test_results_are_the_same_as_without(npz, tmp_path):
+    here, there = read(npz), read(npz, untrusted=True)
+    assert repr(here) == repr(there) and here.notes == there.notes
+    np.testing.assert_array_equal(here["X"], there["X"])
+    assert there.labels.tolist() == ["u", "v"] * 2
+    assert inspect(npz, untrusted=True) == inspect(npz)
+    table = tmp_path / "unit.csv"
+    table.write_text("unit,x,when\n" + "".join(f"{i},{i / 7},a{i}\n" for i in range(20)))
+    frame = call_in_child("read_table", table, {})
+    assert frame.equals(mkclust.io.read_table(table))
+    with pytest.warns(KeyColumnWarning, match="unit"):
+        read(table, untrusted=True, drop_columns="when")
+    with pytest.raises(InputError, match=r"unit\.csv: no column 'z'"):
+        read(table, untrusted=True, drop_columns="z")
+
+
+@pytest.mark.parametrize(
+    ("code", "options", "message"),
+    [
+        ("import os; os.abort()", {}, "ended by SIGABRT"),
+        ("import ctypes; ctypes.string_at(0)", {}, "ended by SIGSEGV"),
+        ("import time; time.sleep(60)", {"time_limit": 3}, "longer than 3 seconds and was stopped"),
+        ("bytearray(1 << 32)", {"memory_limit": 1 << 28}, "memory"),
+        ("import sys; sys.exit(7)", {}, "exit code 7"),
+    ],
+)
+def test_what_ends_the_child_is_a_file_format_error(npz, patched, code, options, message):
+    patched(
+        "import scipy.sparse, numpy.lib.format as format\n"
+        "def broken(*args, **kwargs):\n"
+        f"    {code}\n"
+        "format.read_array = broken\n"
+    )
+    with pytest.raises(FileFormatError, match=rf"a\.npz.*{message}"):
+        read(npz, untrusted=True, **options)
+
+
+def test_bombs_are_stopped_by_the_memory_limit(tmp_path):
+    packed = tmp_path / "a.npz"
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000, 5000), }\n"
+    start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    with (
+        zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("X.npy", "w", force_zip64=True) as member,
+    ):
+        member.write(start)
+        for _ in range(512):
+            member.write(bytes(1 << 20))
+    text = tmp_path / "b.csv.gz"
+    text.write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * (64 << 20), compresslevel=1))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for path in (packed, text):
+        with pytest.raises(FileFormatError, match="memory"):
+            read(path, untrusted=True, memory_limit=256 << 20)
+    assert 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) < BOUND
+
+
+def test_what_the_child_hands_over_is_not_unpacked(npz, monkeypatch):
+    real = untrusted._run
+
+    def swapped(order, what, time_limit):
+        real(order, what, time_limit)
+        np.savez_compressed(order["target"], document=np.zeros(1 << 20, dtype=np.uint8))
+
+    monkeypatch.setattr(untrusted, "_run", swapped)
+    with pytest.raises(FileFormatError, match="something else"):
+        read(npz, untrusted=True)
+
+
+# ---------------------------------------------------------------- the corpus of make fuzz
+
+
+@pytest.fixture(scope="module")
+def fuzz():
+    if not FUZZ.is_dir():
+        pytest.skip("the corpus is in the repository and the sdist")
+    sys.path.insert(0, str(FUZZ))
+    try:
+        import mutations
+        import targets
+    finally:
+        sys.path.remove(str(FUZZ))
+    return targets, mutations
+
+
+@pytest.mark.parametrize("damaged", [0, 30])
+def test_corpus_is_read_or_refused_in_this_process(fuzz, damaged, tmp_path):
+    """Without a child, for formats whose libraries do not crash: errors become ours."""
+    targets, mutations = fuzz
+    rng = random.Random(0)
+    for name in ("csv", "tsv", "csvgz", "npz", "xlsx", "model"):
+        files = [file.read_bytes() for file in sorted((FUZZ / "corpus" / name).iterdir())]
+        for _ in range(damaged):
+            files.append(mutations.mutated(name, rng.choice(files), rng))
+        for data in files if not damaged else files[-damaged:]:
+            targets.run(name, data, tmp_path, every=not damaged)
+
+
+@pytest.mark.slow
+def test_corpus_is_read_or_refused_in_a_child(fuzz, tmp_path):
+    targets, _ = fuzz
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for name in sorted(targets.TARGETS):
+        for file in sorted((FUZZ / "corpus" / name).iterdir()):
+            targets.run(name, file.read_bytes(), tmp_path, untrusted=True)
+    assert 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) < BOUND
+    assert not list(tmp_path.iterdir())
+
+
+def test_warnings_of_libraries_do_not_leak(npz):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read(npz)
