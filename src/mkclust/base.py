@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from .agreement.subspaces import KernelSubspaces, SpectraInMemory
+from .agreement.subspaces import KernelSubspaces, Subspaces
 from .data.checksums import Duplicates, find_duplicates, hash_views
 from .data.input import TakesViews, sample_names
 from .data.input_warnings import (
@@ -151,7 +151,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Set the fitted attributes, `labels_` among them."""
 
     @abstractmethod
-    def subspaces(self, views: MultiView, size: int) -> SpectraInMemory:
+    def subspaces(self, views: MultiView, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every view, as the method builds it."""
 
     @abstractmethod

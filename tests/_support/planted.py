@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mkclust.agreement.overlap import Overlap, overlap
-from mkclust.agreement.subspaces import KernelSubspaces, SpectraInMemory
+from mkclust.agreement.subspaces import KernelSubspaces, Subspaces
 from mkclust.dual_noise.consensus import consensus, dual_noise
 from mkclust.dual_noise.constraints import shortfall
-from mkclust.linalg.spectrum import Spectrum
+from mkclust.linalg.eigenpairs import Spectrum
 
 N = 1000  # samples that hand-made overlaps pretend to have
 
@@ -18,7 +18,7 @@ def orthonormal(rng, n, size):
     return np.linalg.qr(rng.standard_normal((n, size)))[0]
 
 
-class Given(SpectraInMemory):
+class Given(Subspaces):
     """Spectra that are at hand; of views that lack samples, over those they hold."""
 
     def __init__(self, spectra, present=None):
@@ -35,7 +35,7 @@ class Given(SpectraInMemory):
 
 def given(spectra, present=None):
     """Spectra as subspaces, unless they are such already."""
-    return spectra if isinstance(spectra, SpectraInMemory) else Given(list(spectra), present)
+    return spectra if isinstance(spectra, Subspaces) else Given(list(spectra), present)
 
 
 def consensus_of(spectra, d, k, found):

@@ -21,7 +21,7 @@ from mkclust.agreement.chance import (
 )
 from mkclust.agreement.overlap import Overlap, overlap
 from mkclust.data.datasets import load_mfeat, make_views
-from mkclust.linalg.spectrum import Spectrum
+from mkclust.linalg.eigenpairs import Spectrum
 
 
 def bases(rng, n, k, count):

@@ -23,7 +23,7 @@ from mkclust.data.missing import check_presence, common_rows, presence_words
 from mkclust.dual_noise.consensus import completed_partition, dual_noise
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.spectrum import Spectrum
+from mkclust.linalg.eigenpairs import Spectrum
 from mkclust.methods import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")

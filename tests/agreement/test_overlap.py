@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from _support.planted import orthonormal, planted_spectra, random_spectra
 from mkclust.agreement.overlap import FEW, Overlap, overlap
-from mkclust.linalg.spectrum import Spectrum
+from mkclust.linalg.eigenpairs import Spectrum
 from mkclust.progress import listening
 
 

@@ -14,7 +14,7 @@ from mkclust.agreement.subspaces import GraphSubspaces, KernelSubspaces
 from mkclust.exceptions import InputError
 from mkclust.graphs.operator import CenteredGraph
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.spectrum import Spectrum
+from mkclust.linalg.eigenpairs import Spectrum
 from mkclust.progress import listening
 
 
@@ -144,10 +144,9 @@ class TestInMemory:
         np.testing.assert_array_equal(found.cross, overlap(spectra).cross)
         assert found.common is None
 
-    def test_vectors_heads_and_no_sketch(self, rng):
+    def test_vectors_and_heads(self, rng):
         given = random_spectra(rng, 12, [3, 4])
         spectra = Given(given)
-        assert spectra.sketch(2) is None
         for p, V in enumerate(spectra.vectors(2)):
             np.testing.assert_array_equal(V, given[p].vectors[:, :2])
         one, two = spectra.heads([3, 1])
@@ -262,41 +261,12 @@ class TestKernels:
         bank = KernelBank(views, KernelRecipe("gaussian", center=True, normalize=True))
         spectra = KernelSubspaces.of(bank)
         assert spectra.present is bank.present
-        assert (spectra._at_once, spectra._kept) == (bank.at_once, bank.kept)
+        assert spectra._at_once == bank.at_once
         spectra.grow(2)
         assert [len(spectrum.vectors) for spectrum in spectra] == [20, 20]
-        assert KernelSubspaces([], [], at_once=3, kept=False)._at_once == 3
 
     def test_the_number_of_samples_is_that_of_the_kernels(self, rng):
         assert KernelSubspaces([kernel(rng, 7, 2)], ["a"]).n_samples == 7
-
-    def test_no_sketch_of_views_that_lack_samples(self, rng):
-        n = 700
-        X = rng.standard_normal((n, 4))
-        K = X @ X.T
-        assert KernelSubspaces([K], ["a"], np.ones((n, 1), dtype=bool)).sketch(5) is None
-
-    def test_a_sketch_of_what_is_known_is_exact(self, rng):
-        n = 700
-        X = rng.standard_normal((n, 40)) * 0.8 ** np.arange(40)
-        spectra = KernelSubspaces([X @ X.T], ["a"])
-        rough = spectra.sketch(6)[0]
-        spectra.grow(6)
-        V = spectra[0].vectors
-        assert rough.dtype == np.float32 and rough.shape == (n, 6)
-        assert np.sum((rough.T @ V) ** 2) > 5.5
-        known = spectra.sketch(4)[0]
-        assert known.dtype == np.float32
-        np.testing.assert_allclose(known, V[:, :4], atol=1e-6)
-        assert spectra.sketch(9)[0].shape == (n, 9)
-
-    def test_a_sketch_of_a_complete_spectrum(self, rng):
-        n = 600
-        X = rng.standard_normal((n, 3))
-        spectra = KernelSubspaces([X @ X.T], ["a"])
-        spectra.grow(8)
-        assert spectra[0].complete
-        assert spectra.sketch(8)[0].shape == (n, 3)
 
 
 class TestKeptSpectra:

@@ -7,7 +7,7 @@ from scipy.linalg import block_diag
 from _support.optimality import assert_leading, assert_orthonormal, assert_polar
 from _support.planted import orthonormal, projector
 from mkclust.baselines.linalg import polar, psd_part, residuals, top_of_projectors
-from mkclust.linalg.spectrum import top_eigenpairs
+from mkclust.linalg.eigenpairs import top_eigenpairs
 
 
 @pytest.mark.parametrize("size", [2, 6, 9, 12, 15, 20])

@@ -18,7 +18,7 @@ from mkclust.baselines import hmkc, lfmkc, mkkm, mkkm_mr, onkc, oplf
 from mkclust.baselines.linalg import gram, polar, residuals, top_of_projectors, unit, weighted_sum
 from mkclust.data.datasets import make_views
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.spectrum import top_eigenpairs
+from mkclust.linalg.eigenpairs import top_eigenpairs
 
 K_CLUSTERS = 3
 

@@ -15,7 +15,7 @@ from _support.planted import (
 from mkclust.agreement.common_rows import overlap_on_common_rows
 from mkclust.agreement.overlap import overlap
 from mkclust.dual_noise.consensus import _thin_svd, coefficients, completed_partition
-from mkclust.linalg.spectrum import Spectrum
+from mkclust.linalg.eigenpairs import Spectrum
 from mkclust.progress import listening
 
 

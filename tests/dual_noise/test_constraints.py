@@ -10,7 +10,7 @@ from _support.planted import either, is_feasible, planted_spectra, random_spectr
 from mkclust.agreement.overlap import overlap
 from mkclust.dual_noise.constraints import overlap_constraints, relaxed_constraints, shortfall
 from mkclust.dual_noise.dimensions import choose_dimensions
-from mkclust.linalg.spectrum import Spectrum
+from mkclust.linalg.eigenpairs import Spectrum
 
 some = settings(deadline=None, derandomize=True, max_examples=40)
 

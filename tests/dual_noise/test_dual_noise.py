@@ -13,7 +13,7 @@ from mkclust.agreement.overlap import overlap
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import DegenerateWarning, InfeasibleError, InfeasibleWarning, InputError
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.spectrum import leading
+from mkclust.linalg.eigenpairs import leading
 
 pytestmark = pytest.mark.versions
 

@@ -22,7 +22,7 @@ from mkclust.data.datasets import load_mfeat
 from mkclust.data.views import MultiView
 from mkclust.dual_noise.consensus import coefficients, dual_noise
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.spectrum import Spectrum
+from mkclust.linalg.eigenpairs import Spectrum
 
 
 def partition(views, k, d):

@@ -23,7 +23,7 @@ from mkclust.graphs.metrics import (
     with_gram,
 )
 from mkclust.graphs.neighbors import neighborhood
-from mkclust.linalg.eigen import leading_eigenpairs
+from mkclust.linalg.eigenpairs import leading_eigenpairs
 
 pytestmark = pytest.mark.versions
 

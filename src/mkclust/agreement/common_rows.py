@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from ..data.missing import common_rows
-from ..linalg.spectrum import Spectrum
+from ..linalg.eigenpairs import Spectrum
 from ..progress import step
 from .overlap import Overlap
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..linalg.spectrum import Spectrum
+from ..linalg.eigenpairs import Spectrum
 from ..progress import step
 
 FEW = 8  # up to this many views, products by pairs are faster than one product of all bases
@@ -104,7 +104,7 @@ class Overlap:
 def overlap(spectra: Sequence[Spectrum]) -> Overlap:
     r"""Compute the overlaps of all pairs: $O(n (\sum_p D_p)^2)$ time, $(\sum_p D_p)^2$ memory.
 
-    >>> from mkclust.linalg.spectrum import Spectrum
+    >>> from mkclust.linalg.eigenpairs import Spectrum
     >>> V = Spectrum(np.eye(4)[:, :2], np.ones(2), True)
     >>> W = Spectrum(np.eye(4)[:, 1:3], np.ones(2), True)
     >>> overlap([V, W]).table(0, 1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..io.models import storable
-from ..linalg.spectrum import Spectrum
+from ..linalg.eigenpairs import Spectrum
 
 
 @storable

@@ -1,4 +1,4 @@
-"""Leading eigenvectors of every view, wherever they come from, behind one protocol."""
+"""Leading eigenvectors of every view: of graphs, or of kernels in memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg.blas import dgemm
@@ -14,55 +13,15 @@ from scipy.linalg.blas import dgemm
 from ..exceptions import InputError
 from ..graphs.operator import CenteredGraph
 from ..kernels.bank import KernelBank
-from ..linalg.krylov import KrylovSpace
-from ..linalg.spectrum import Spectrum, direct_is_quicker, leading, leading_of_operator
+from ..linalg.eigenpairs import Spectrum, leading
 from ..linalg.threads import in_parallel
 from ..progress import step
 from .cache import reused
 from .common_rows import orthonormal_prefixes, overlap_on_common_rows
 from .overlap import Overlap, overlap
 
-SHRUNK = 2  # times the eigenvectors found: what is kept of a Krylov space to save memory
-AHEAD = 48  # eigenvectors: computing as many costs about as much as building the kernel again
 
-
-class Subspaces(Protocol):
-    """Leading eigenvectors $V_p$ of every view p, as many as were asked for.
-
-    `names` are the views; `present` (n, m) says which samples each view holds, None where all
-    hold all. An algorithm that uses nothing else works on kernels in memory, on graphs and on
-    features of rows that are read in chunks.
-    """
-
-    names: tuple[str, ...]
-
-    @property
-    def present(self) -> np.ndarray | None: ...
-
-    def grow(self, size: int) -> None:
-        """Compute `size` eigenvectors of every view, or all where there are fewer."""
-
-    @property
-    def horizon(self) -> int | None:
-        """Number of eigenvectors known of views that have more; None where all are known."""
-
-    def overlap(self, k: int) -> Overlap:
-        """Return $V_p^TV_q$ for all pairs; pairs with at most k common samples have none."""
-
-    def sketch(self, size: int) -> list[np.ndarray] | None:
-        """Return rough eigenvectors (n, size) of every view, None where exact ones are as quick."""
-
-    def vectors(self, size: int) -> list[np.ndarray] | None:
-        """Return the first `size` eigenvectors of every view; None where they are not in memory."""
-
-    def embed(self, d: np.ndarray, W: np.ndarray) -> Any:
-        r"""Return $H = \sum_p V_p[:, :d_p]W_p$ (n, r) for coefficients W (sum d, r)."""
-
-    def coordinates(self, H: Any, d: np.ndarray) -> list[np.ndarray]:
-        r"""Return $H^TV_p[:, :d_p]$, (r, d_p), of every view."""
-
-
-class SpectraInMemory(Sequence[Spectrum]):
+class Subspaces(Sequence[Spectrum]):
     """Eigenvectors held as arrays: `self[p]` is the Spectrum of view p.
 
     A view that lacks samples has zero rows there. Nothing is computed twice.
@@ -117,10 +76,8 @@ class SpectraInMemory(Sequence[Spectrum]):
             return overlap(self)
         return overlap_on_common_rows(self, self.present, k)
 
-    def sketch(self, size: int) -> list[np.ndarray] | None:
-        return None
-
-    def vectors(self, size: int) -> list[np.ndarray] | None:
+    def vectors(self, size: int) -> list[np.ndarray]:
+        """Return the first `size` eigenvectors of every view."""
         return [spectrum.vectors[:, :size] for spectrum in self]
 
     def heads(self, d: Sequence[int] | np.ndarray) -> list[np.ndarray]:
@@ -146,7 +103,7 @@ class SpectraInMemory(Sequence[Spectrum]):
         return [Q.T @ U for Q, U in zip(used, self.heads(d), strict=True)]
 
 
-class GraphSubspaces(SpectraInMemory):
+class GraphSubspaces(Subspaces):
     """Leading eigenvectors of graphs (n_p, n_p), each centered and scaled to unit diagonal."""
 
     def __init__(
@@ -165,15 +122,14 @@ class GraphSubspaces(SpectraInMemory):
 
     def find(self, p: int, size: int) -> None:
         step(f"{size} eigenvectors of {self.names[p]}")
-        self._states[p].found = leading_of_operator(self._graphs[p], size)
+        self._states[p].found = leading(self._graphs[p], size)
 
 
-class KernelSubspaces(SpectraInMemory):
+class KernelSubspaces(Subspaces):
     """Leading eigenvectors of kernels (n_p, n_p) in memory, each kernel built when needed.
 
-    A Krylov space goes on where it stopped. Memory is one n x n matrix for each kernel in work
-    and, per view, a basis of about three times the eigenvectors asked for (twice once they are
-    found, where kernels are too large to keep; all n of them where n is small).
+    Memory is one n x n matrix for each kernel in work and, per view, the eigenvectors asked for
+    (all n of them where n is small).
     """
 
     def __init__(
@@ -182,17 +138,15 @@ class KernelSubspaces(SpectraInMemory):
         names: Sequence[str],
         present: np.ndarray | None = None,
         at_once: int = 1,
-        kept: bool = True,
     ) -> None:
         super().__init__(names, present, at_once)
         self.kernels = kernels
-        self._kept = kept  # whether a kernel that was built stays in memory
         self._states = [_State() for _ in self.names]
 
     @classmethod
     def of(cls, bank: KernelBank) -> KernelSubspaces:
         """Use the kernels of a bank; what an enclosing block knows of its views is reused."""
-        found = cls(bank, bank.names, bank.present, bank.at_once, bank.kept)
+        found = cls(bank, bank.names, bank.present, bank.at_once)
         found._states = [
             reused(bank.key(p), bank, partial(_Built, bank, p)) for p in range(len(bank))
         ]
@@ -206,34 +160,7 @@ class KernelSubspaces(SpectraInMemory):
     def find(self, p: int, size: int) -> None:
         kernel = self.kernels[p]
         step(f"{size} eigenvectors of {self.names[p]}")
-        state = self._states[p]
-        space = state.space_for(kernel, size)
-        state.found = leading(kernel, size, space)
-        if not self._kept:
-            del kernel  # free its memory before the space is rearranged
-            space.shrink(SHRUNK * size)
-
-    def sketch(self, size: int) -> list[np.ndarray] | None:
-        """Return rough eigenvectors in single precision, from Krylov spaces still growing.
-
-        None where exact ones cost no more. Where kernels are built anew every time, the spaces
-        grow ahead of `size`.
-        """
-        if self.present is not None or direct_is_quicker(self.n_samples, size):
-            return None
-        return in_parallel(lambda p: self._sketch(p, size), range(len(self)), self._at_once)
-
-    def _sketch(self, p: int, size: int) -> np.ndarray:
-        state = self._states[p]
-        found, space = state.found, state.space
-        if found is not None and (found.size >= size or found.complete):
-            return found.head(size).vectors.astype(np.float32)
-        if space is None or not space.ready(size):
-            kernel = self.kernels[p]
-            space = state.space_for(kernel, size)
-            space.prepare(kernel, size if self._kept else size + AHEAD)
-            del kernel  # free its memory where it is not kept
-        return space.rough(size)
+        self._states[p].found = leading(kernel, size)
 
     @property
     def n_samples(self) -> int:
@@ -242,15 +169,9 @@ class KernelSubspaces(SpectraInMemory):
 
 @dataclass
 class _State:
-    """What is known of one view: its eigenpairs and the Krylov space they come from."""
+    """What is known of one view: its eigenpairs."""
 
     found: Spectrum | None = None
-    space: KrylovSpace | None = None
-
-    def space_for(self, kernel: np.ndarray, size: int) -> KrylovSpace:
-        if self.space is None:
-            self.space = KrylovSpace(len(kernel), kernel.dtype, size)
-        return self.space
 
     def hand_over(self, bank: KernelBank, p: int) -> None:
         """Tell a bank what is known of its kernel p."""

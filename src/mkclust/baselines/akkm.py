@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels.bank import KernelBank
-from ..linalg.spectrum import top_eigenpairs
+from ..linalg.eigenpairs import top_eigenpairs
 from .base import ComparedMethod, Trace
 from .linalg import energy
 

@@ -9,8 +9,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 from scipy.spatial.distance import cdist
 
-from ..linalg.eigen import eigenpairs
-from ..linalg.spectrum import DENSE_UP_TO, top_eigenpairs, with_fixed_signs
+from ..linalg.eigenpairs import DENSE_UP_TO, eigenpairs, top_eigenpairs, with_fixed_signs
 
 ILL = 1e10  # trace over ridge above which a linear solve loses too many digits
 SPARSE = 0.1  # share of non-zero entries below which a sparse product is faster

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..kernels.bank import KernelBank
-from ..linalg.spectrum import top_eigenpairs
+from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
 from .base import ComparedMethod, Trace, check_count
 from .linalg import energy, top_of_projectors, unit, weighted_sum

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..kernels.bank import KernelBank
-from ..linalg.spectrum import top_eigenpairs
+from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import polar, unit

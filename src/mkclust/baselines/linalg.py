@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.linalg
 
-from ..linalg.spectrum import top_eigenpairs, with_fixed_signs
+from ..linalg.eigenpairs import top_eigenpairs, with_fixed_signs
 
 TIE = 1e-12  # relative to the largest eigenvalue: closer ones count as equal
 EXPLAINED = 1e-12  # relative to a kernel's trace: a smaller residual is rounding

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels.bank import KernelBank
-from ..linalg.spectrum import top_eigenpairs
+from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
 from .base import ComparedMethod, Trace
 from .linalg import residuals, weighted_sum

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..kernels.bank import KernelBank
-from ..linalg.spectrum import top_eigenpairs
+from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import gram, residuals, weighted_sum

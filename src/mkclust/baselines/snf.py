@@ -21,7 +21,7 @@ from ..graphs.neighbors import neighborhood
 from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
 from ..kernels.given import check_kernel
-from ..linalg.spectrum import top_eigenpairs
+from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
 from .base import FitsCompleteRows, check_count, check_number
 

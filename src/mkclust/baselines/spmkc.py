@@ -10,8 +10,8 @@ import numpy as np
 
 from ..exceptions import DegenerateWarning, warn
 from ..kernels.bank import KernelBank
+from ..linalg.eigenpairs import top_eigenpairs
 from ..linalg.scaling import inverse_roots
-from ..linalg.spectrum import top_eigenpairs
 from ..progress import step
 from .base import ComparedMethod, Trace, check_number
 from .graph_learning import clipped_ridge, expression_value, self_expression

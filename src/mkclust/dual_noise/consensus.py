@@ -12,10 +12,9 @@ import numpy as np
 import scipy.linalg
 
 from ..agreement.overlap import Overlap
-from ..agreement.subspaces import SpectraInMemory
+from ..agreement.subspaces import Subspaces
 from ..io.models import storable
-from ..linalg.eigen import eigenpairs
-from ..linalg.spectrum import extreme_pairs, with_fixed_signs
+from ..linalg.eigenpairs import eigenpairs, leading_eigenpairs, with_fixed_signs
 from ..progress import step
 
 ORTHONORMAL = 1e-10  # largest deviation of H*'H* from the identity before a thin SVD replaces it
@@ -44,7 +43,7 @@ class Consensus:
 
 
 def consensus(
-    subspaces: SpectraInMemory, dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap
+    subspaces: Subspaces, dimensions: Sequence[int] | np.ndarray, k: int, overlap: Overlap
 ) -> Consensus:
     r"""Compute the partition closest to all kept subspaces.
 
@@ -87,21 +86,19 @@ def coefficients(
     """
     kept = overlap.columns(dimensions)
     G = overlap.cross[np.ix_(kept, kept)]
-    squares, W = extreme_pairs(G, min(k, len(kept)))
+    squares, W = leading_eigenpairs(G, min(k, len(kept)))
     rank = int(np.count_nonzero(squares > SHARED * squares[0]))
     return W[:, :rank] / np.sqrt(squares[:rank]), np.sqrt(squares[:rank])
 
 
-def _thin_svd(
-    subspaces: SpectraInMemory, d: np.ndarray, rank: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _thin_svd(subspaces: Subspaces, d: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
     """Replace the eigenvectors of G, whose condition is the square of that of U."""
     H, values, _ = scipy.linalg.svd(np.hstack(subspaces.heads(d)), full_matrices=False)
     return H[:, :rank], values[:rank]
 
 
 def completed_partition(
-    subspaces: SpectraInMemory, dimensions: Sequence[int] | np.ndarray, k: int
+    subspaces: Subspaces, dimensions: Sequence[int] | np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Compute the consensus of bases that are known in part, and its singular values.
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from ..agreement.overlap import Overlap
-from ..agreement.subspaces import SpectraInMemory
+from ..agreement.subspaces import Subspaces
 from ..exceptions import InfeasibleError, InfeasibleWarning, InputError, warn
 from .constraints import Constraints, overlap_constraints, relaxed_constraints, shortfall
 from .dimensions import Dimensions, choose_dimensions, reach
 
 SOLVERS = ("authors", "paper", "exact")
 ROOM = 1.15  # times the number of eigenvectors that seems enough
-BY_FAR = 0.95  # of the threshold: rough eigenvectors may miss that much of an overlap
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Selection:
         return self.dimensions.d
 
 
-def select(subspaces: SpectraInMemory, goal: Goal) -> Selection:
+def select(subspaces: Subspaces, goal: Goal) -> Selection:
     r"""Choose the dimensions d of all views (section 3.2 of the paper).
 
     $$\min \sum_p d_p \quad \text{s.t.} \quad \|U_p^TU_q\|_F^2 \ge t \;\; \forall p, q$$
@@ -84,46 +82,34 @@ def select(subspaces: SpectraInMemory, goal: Goal) -> Selection:
     return found
 
 
-def _enough_overlap(subspaces: SpectraInMemory, goal: Goal) -> Overlap:
-    size = _first_size(subspaces, goal)
+def _enough_overlap(subspaces: Subspaces, goal: Goal) -> Overlap:
+    size = min(2 * goal.k, goal.limit)
     while True:
         subspaces.grow(size)
         found = subspaces.overlap(goal.k)
         if size >= goal.limit or subspaces.horizon is None or not shortfall(found, goal.threshold):
             return found
-        size = min(2 * size, goal.limit)
-
-
-def _first_size(subspaces: SpectraInMemory, goal: Goal) -> int:
-    """Start with 2k eigenvectors, or more where rough ones already show a large shortfall."""
-    size = min(2 * goal.k, goal.limit)
-    while size < goal.limit and (V := subspaces.sketch(size)) is not None:
-        # A pair of views that has no more eigenvectors cannot overlap more.
-        pairs = [(A, B) for A, B in combinations(V, 2) if max(A.shape[1], B.shape[1]) == size]
-        squared = [(A.T @ B) ** 2 for A, B in pairs]
-        if not any(shared.sum() < BY_FAR * goal.threshold for shared in squared):
-            break
         # The result of the printed algorithm depends on the number of eigenvectors: 2k, 4k, ...
-        enough = 2 * size if goal.solver == "paper" else _size_to_reach(squared, size, goal)
+        enough = 2 * size if goal.solver == "paper" else _size_to_reach(found, size, goal)
         size = min(enough, goal.limit)
-    return size
 
 
-def _size_to_reach(squared: list[np.ndarray], size: int, goal: Goal) -> int:
+def _size_to_reach(found: Overlap, size: int, goal: Goal) -> int:
     r"""Predict how many eigenvectors reach the threshold if $S_{pq}[D, D]$ grows by $D^2$.
 
-    `squared` are the squared entries of all $V_p^TV_q$, (size, size) each. A multiple of k, with
-    some room, twice `size` at most.
+    A multiple of k, with some room.
     """
     half, farthest = size // 2, float(size)
-    for shared in squared:
-        missing = goal.threshold - shared.sum()
-        rate = (shared.sum() - shared[:half, :half].sum()) / (size**2 - half**2)
+    for pair in found.pairs():
+        shared = found.table(*pair)
+        missing = goal.threshold - shared[-1, -1]
+        some = shared[min(half, len(shared) - 1), min(half, shared.shape[1] - 1)]
+        rate = (shared[-1, -1] - some) / (size**2 - half**2)
         farthest = max(farthest, np.sqrt(size**2 + max(missing, 0.0) / max(rate, 1e-12)))
-    return int(np.clip(-(-ROOM * farthest // goal.k) * goal.k, size + goal.k, 2 * size))
+    return int(max(-(-ROOM * min(farthest, goal.limit) // goal.k) * goal.k, size + goal.k))
 
 
-def _choose(found: Overlap, subspaces: SpectraInMemory, goal: Goal) -> Selection:
+def _choose(found: Overlap, subspaces: Subspaces, goal: Goal) -> Selection:
     constraints, notes = _constraints(found, subspaces, goal)
     preference = found.reproduced(goal.k) if goal.solver == "exact" else None
     chosen = choose_dimensions(constraints, goal.k, goal.solver, subspaces.horizon, preference)
@@ -131,7 +117,7 @@ def _choose(found: Overlap, subspaces: SpectraInMemory, goal: Goal) -> Selection
 
 
 def _constraints(
-    found: Overlap, subspaces: SpectraInMemory, goal: Goal
+    found: Overlap, subspaces: Subspaces, goal: Goal
 ) -> tuple[Constraints, tuple[str, ...]]:
     missing = shortfall(found, goal.threshold)
     if not missing:

@@ -14,9 +14,8 @@ from ..data.input import fitted_views
 from ..exceptions import InputError
 from ..kernels.bank import KernelBank
 from ..linalg.checks import TIE, Check, Verification
-from ..linalg.eigen import eigenpairs, lanczos
+from ..linalg.eigenpairs import RANK_TOLERANCE, Spectrum, eigenpairs, lanczos
 from ..linalg.kmeans import nearest_centers
-from ..linalg.spectrum import RANK_TOLERANCE, Spectrum
 from .consensus import completed_partition, dual_noise
 from .constraints import Constraints, overlap_constraints, relaxed_constraints, shortfall
 from .dimensions import choose_dimensions

@@ -18,7 +18,7 @@ from ..graphs.metrics import joint_metric, joint_slots
 from ..graphs.neighbors import EXACT_UP_TO
 from ..large.blocks import block_height, compute_rows, map_blocks, sum_blocks
 from ..large.views import LargeViews, refuse_not_finite, row_bytes
-from ..linalg.eigen import leading_eigenpairs
+from ..linalg.eigenpairs import leading_eigenpairs
 from ..progress import step
 from .fusion import JOINT, in_no_used, joint_weights
 from .view_graphs import ViewGraphs

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ..linalg.eigen import leading_eigenpairs
-from ..linalg.spectrum import with_fixed_signs
+from ..linalg.eigenpairs import leading_eigenpairs, with_fixed_signs
 
 STEPS = 2  # diffusion time t; t = 1 keeps too much of what few views share, t = 4 too little
 LEAST = 1e-3  # relative eigenvalue that every component keeps, so that none vanishes

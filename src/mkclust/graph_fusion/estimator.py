@@ -19,9 +19,9 @@ from ..graphs.affinity import default_n_neighbors
 from ..large.kmeans import kmeans, seed_of
 from ..large.views import LargeViews
 from ..linalg.checks import Verification
+from ..linalg.eigenpairs import with_fixed_signs
 from ..linalg.kmeans import kmeans_labels
 from ..linalg.membership import DIFFUSION
-from ..linalg.spectrum import with_fixed_signs
 from ..predict.anchors import AnchorExtension
 from ..predict.neighbors import NeighborExtension, neighbor_extension, neighbor_view
 from ..predict.new_samples import OutOfSample

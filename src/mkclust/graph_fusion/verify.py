@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..data.input import fitted_views
 from ..data.views import MultiView
 from ..linalg.checks import TIE, Check, Verification
-from ..linalg.eigen import eigenvalues, lanczos
+from ..linalg.eigenpairs import eigenpairs, lanczos
 from ..linalg.kmeans import nearest_centers, unit_rows
 from ..linalg.scaling import cross_distances
 from .diffusion_map import diffusion_scales
@@ -67,7 +67,7 @@ def leading_values(graph: sp.csr_array, size: int) -> np.ndarray:
     """Return the largest eigenvalues (size,), descending, padded with 0 beyond n."""
     n = graph.shape[0]
     if n <= DIRECT_UP_TO or size >= n - 1:
-        values = eigenvalues(graph.toarray(), max(0, n - size), n - 1)
+        values = eigenpairs(graph.toarray(), max(0, n - size), n - 1)[0]
     else:
         values = lanczos(graph, size, 1e-12, seed=1)[0]
     return np.pad(np.sort(values)[::-1], (0, max(0, size - n)))

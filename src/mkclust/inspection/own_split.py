@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..graphs.affinity import degree_normalized
-from ..linalg.eigen import lanczos, leading_eigenpairs
+from ..linalg.eigenpairs import lanczos, leading_eigenpairs
 
 TRIED = 3  # eigenvectors among which a balanced division is sought: the first may be an outlier's
 DENSE_UP_TO = 200  # nodes; beyond it a few steps of Lanczos are cheaper

@@ -7,7 +7,7 @@ import scipy.linalg
 
 from ..exceptions import InputError
 from ..linalg.centering import ZERO_DIAGONAL, half_means, has_zero_diagonal
-from ..linalg.eigen import eigenvalues
+from ..linalg.eigenpairs import eigenpairs
 from ..linalg.scaling import row_blocks
 
 ASYMMETRY = 1e-8  # relative to the largest entry: a larger asymmetry is not due to rounding
@@ -131,7 +131,7 @@ def make_semidefinite(
     factor.flat[:: len(K) + 1] += allowed
     if scipy.linalg.lapack.dpotrf(factor.T, overwrite_a=1, clean=0)[1] == 0:
         return 0.0
-    lowest = eigenvalues(used, 0, 0)[0]
+    lowest = eigenpairs(used, 0, 0)[0][0]
     if not shift:
         hint = f" {ZERO_DIAGONAL.capitalize()}." if has_zero_diagonal(K) else ""
         raise InputError(

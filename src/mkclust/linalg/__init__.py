@@ -1,8 +1,6 @@
 """Numerical linear algebra: eigenpairs, kernels centered and scaled, k-means, threads.
 
-- `spectrum`: `Spectrum`, the leading eigenpairs of a symmetric matrix.
-- `krylov`: a block Krylov space that can be enlarged.
-- `eigen`: eigenpairs by LAPACK and Lanczos.
+- `eigenpairs`: leading eigenpairs by LAPACK and Lanczos, as a `Spectrum`.
 - `centering`: centering and normalization of kernels.
 - `scaling`: standardization of columns and distances between rows.
 - `kmeans`: k-means on the unit rows of an embedding.

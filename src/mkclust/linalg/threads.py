@@ -89,10 +89,12 @@ def blas_threads() -> int:
 def _set_threads(library: Any, number: int) -> None:
     """Set the threads of a library from any thread.
 
-    The public method of threadpoolctl 3.8 ignores calls while another thread controls OpenBLAS,
-    such as the one that entered a block which is still open. The count of blocks orders the calls.
+    threadpoolctl 3.8 ignores calls while another thread controls OpenBLAS, such as the one that
+    entered a block which is still open. The count of blocks orders the calls.
     """
-    getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+    if hasattr(library, "clear_controlling_thread"):
+        library.clear_controlling_thread(force=True)
+    library.set_num_threads(number)
 
 
 @cache

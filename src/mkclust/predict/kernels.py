@@ -23,7 +23,7 @@ from ..io.models import check_shape, storable
 from ..kernels.bank import PRECOMPUTED, KernelBank
 from ..kernels.functions import KERNELS, fitted_kernel
 from ..linalg.centering import Centering
-from ..linalg.spectrum import Spectrum
+from ..linalg.eigenpairs import Spectrum
 from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
 
 SINGULAR = 1e-12  # relative; components of the consensus that the available views do not cover

@@ -13,8 +13,8 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.manifold import TSNE
 from sklearn.metrics import silhouette_samples
 
+from ..linalg.eigenpairs import with_fixed_signs
 from ..linalg.kmeans import unit_rows
-from ..linalg.spectrum import with_fixed_signs
 from ..linalg.threads import one_thread
 
 FEWEST = 20  # samples of a small cluster that are always drawn, if it has that many

@@ -5,7 +5,7 @@ import pytest
 
 from _support.planted import orthonormal, projector
 from mkclust.agreement.subspaces import KernelSubspaces
-from mkclust.linalg.spectrum import leading, top_eigenpairs, with_fixed_signs
+from mkclust.linalg.eigenpairs import leading, top_eigenpairs, with_fixed_signs
 
 pytestmark = pytest.mark.versions
 
@@ -164,55 +164,6 @@ def test_signs_are_fixed_by_the_largest_entry():
     V = np.array([[0.6, -0.8], [-0.8, -0.6]])
     np.testing.assert_array_equal(with_fixed_signs(V), with_fixed_signs(-V))
     assert (with_fixed_signs(V)[[1, 0], [0, 1]] > 0).all()
-
-
-def test_rough_directions_show_the_overlap_and_cost_nothing_later():
-    """They come from the space that the true ones come from, and agree to a few percent."""
-    kernels = [kernel_of(0.97 ** np.arange(LARGE)), kernel_of(0.95 ** np.arange(LARGE))[::-1, ::-1]]
-    spectra = KernelSubspaces(kernels, ["a", "b"])
-    A, B = spectra.sketch(20)
-    spectra.grow(20)
-    V, W = spectra[0].vectors, spectra[1].vectors
-    assert A.dtype == np.float32
-    assert np.sum((A.T @ B) ** 2) == pytest.approx(np.sum((V.T @ W) ** 2), rel=0.05)
-    fresh = KernelSubspaces(kernels, ["a", "b"])
-    fresh.grow(20)
-    np.testing.assert_array_equal(fresh[0].vectors, V)
-
-
-def test_no_rough_directions_where_the_true_ones_are_as_cheap():
-    kernel = kernel_of(0.9 ** np.arange(60))
-    assert KernelSubspaces([kernel], ["a"]).sketch(5) is None
-
-
-def test_kernels_built_anew_are_built_less_often_for_rough_directions():
-    class Bank(list):
-        asked = 0
-
-        def __getitem__(self, position):
-            self.asked += 1
-            return super().__getitem__(position)
-
-    kernels = Bank([kernel_of(0.97 ** np.arange(LARGE))])
-    spectra = KernelSubspaces(kernels, ["a"], kept=False)
-    for size in (6, 12, 24):
-        before = kernels.asked
-        spectra.sketch(size)
-    assert kernels.asked - before <= 1  # its length alone
-
-
-def test_where_kernels_are_not_kept_a_space_is_smaller_once_it_has_been_used():
-    """And what it finds next is right all the same."""
-
-    values = 0.97 ** np.arange(LARGE)
-    kernel = kernel_of(values)
-    spectra = KernelSubspaces([kernel], ["a"], kept=False)
-    roomy = KernelSubspaces([kernel], ["a"])
-    for size in (10, 25):
-        spectra.grow(size)
-        roomy.grow(size)
-        check(spectra[0], kernel, values[:size])
-        assert spectra._states[0].space._known < 0.7 * roomy._states[0].space._known
 
 
 @pytest.mark.parametrize("size", [60, 300])
