@@ -18,7 +18,6 @@ import pandas as pd
 from sklearn.metrics.cluster import contingency_matrix
 
 from mkclust import GraphFusion, MultiView, cluster, datasets, metrics, plot, write_report
-from mkclust.inspection import explain
 from mkclust.report.drawing import cluster_style
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
@@ -95,7 +94,7 @@ def screens() -> None:
     views = datasets.load_mfeat()
     model = GraphFusion(10, random_state=0).fit(views)
     folder = Path(tempfile.mkdtemp())
-    page = write_report(model, folder / "report.html", views, answers=[explain(model, views)])
+    page = write_report(model, folder / "report.html", views)
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for flag in ("--headless=new", "--no-sandbox", "--hide-scrollbars", "--window-size=1280,900"):
@@ -115,9 +114,14 @@ def _take_all(browser, page: Path) -> None:
     top, bottom = browser.execute_script(
         """
         document.querySelector("header").style.position = "static";
-        document.querySelectorAll("#views > :not(h2, ul, figure)").forEach((part) => part.remove());
-        const place = (id) => document.querySelector(id).getBoundingClientRect().top + scrollY;
-        return [place("#views h2") - 20, place("#alternatives details") - 10];
+        const after = document.querySelectorAll("#separation h3")[1];
+        document.querySelectorAll("#separation > *").forEach((part) => {
+          if (part.compareDocumentPosition(after) & Node.DOCUMENT_POSITION_FOLLOWING) part.remove();
+        });
+        document.querySelectorAll("#classes, #views").forEach((section) => section.remove());
+        const place = (id) => document.querySelector(id).getBoundingClientRect();
+        const bottom = place("#alternatives h3, #reproducibility").top;
+        return [place("#separation").top + scrollY, bottom + scrollY];
         """
     )
     _take(browser, "explain.png", top, bottom - top)
