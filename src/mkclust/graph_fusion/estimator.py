@@ -27,7 +27,8 @@ from ..predict.neighbors import NeighborExtension, neighbor_extension, neighbor_
 from ..predict.new_samples import OutOfSample
 from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_matrix
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
-from .fusion import JOINT, fuse, in_all_used, in_no_used, joint_weights
+from .fusion import JOINT, embedded_graph, fuse, in_all_used, in_no_used, joint_weights
+from .missingness import DEPENDENT, ProjectedGraph, missingness_p_value
 from .search import check_memory, neighbor_search
 from .verify import verify_fit
 from .view_graphs import ViewGraphs
@@ -106,6 +107,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     notes_ : tuple of str
         What else was decided: missing samples, anchors, copies of samples, fewer neighbors than
         asked for, no joint graph.
+    missingness_p_value_ : float or None
+        p-value of the test whether the labels depend on which views a sample has; None where
+        nothing is missing.
     presence_ : (n, m) bool array or None
         Which samples each view holds; None where all hold all.
     support_ : (n,) int array or None
@@ -179,13 +183,14 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         graphs = self._graphs(views, self.n_neighbors_)  # S_p: several metrics, averaged
         subspaces = graphs.subspaces(min(2 * k, len(views)))
         chosen = graphs.weights(subspaces, k)  # w_p, by what the views share
-        fused = fuse(graphs, chosen.weights)  # S
+        fused = embedded_graph(graphs, chosen.weights)  # S, without directions of missingness
         found = diffusion_map(fused, size)
 
         self._store(graphs, chosen)
         self.eigenvalues_ = found.eigenvalues
         self._spectra = view_spectra(subspaces, k)
         self._label(found.embedding, k)
+        self._test_missingness(views)
         self.n_anchors_ = None
         self._extension = self._extended(graphs)
 
@@ -209,6 +214,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self.eigenvalues_ = values
         self._extension = AnchorExtension(views.names, views.widths, (), links, W)
         self._store(fusion.graphs, fusion.chosen)
+        self._test_missingness(views)
         self.n_anchors_ = int(np.diff(links.starts).max())  # type: ignore[assignment]
         some = "" if used == n else f"; eigenvectors from {used} samples"
         self.notes_ = (
@@ -249,6 +255,20 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
             notes.append("too few samples are in all views: the joint graph was left out")
         self.notes_ = (*self.notes_, *notes)
         self.metrics_ = graphs.metric_names()
+
+    def _test_missingness(self, views: MultiView | LargeViews) -> None:
+        """Test whether the labels depend on which views a sample has, and say so."""
+        present = views.present if isinstance(views, MultiView) else None
+        self.missingness_p_value_ = None
+        if present is not None:
+            p = missingness_p_value(self.labels_, present)
+            self.missingness_p_value_ = p
+            if p < DEPENDENT:
+                note = (
+                    f"the clusters depend on which views a sample has (p = {p:.1g}): some of them "
+                    "may follow missing data"
+                )
+                self.notes_ = (*self.notes_, note)
 
     def _extended(self, graphs: ViewGraphs) -> NeighborExtension:
         """Return what places new samples: the fitted rows and their embedding."""
@@ -311,9 +331,13 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
         The graph is that of the middle number, so that all share one eigenproblem.
         """
-        graph = self.affinity(views, ks[len(ks) // 2])
+        middle, most = ks[len(ks) // 2], n_components_for(len(views), max(ks))
+        graphs = self._graphs(views, self._neighbors_among(len(views), middle))
+        chosen = graphs.weights(graphs.subspaces(min(2 * middle, len(views))), middle)
+        fused = embedded_graph(graphs, chosen.weights)
+        graph = fused.graph if isinstance(fused, ProjectedGraph) else fused
         sizes = {k: n_components_for(len(views), k) for k in ks}
-        embedding = diffusion_map(graph, max(sizes.values())).embedding
+        embedding = diffusion_map(fused, most).embedding
         labels = {k: kmeans_labels(embedding[:, : sizes[k]], k, n_init, random_state) for k in ks}
         return Partitions(graph, labels)
 

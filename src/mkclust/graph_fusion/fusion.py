@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ..graphs.affinity import affinity_graph, degree_normalized, placed
 from ..graphs.metrics import joint_metric, joint_slots
 from ..progress import step
+from .missingness import ProjectedGraph, without_presence
 from .view_graphs import ViewGraphs
 
 JOINT = 0.3  # share of the joint graph in the fused one; the rest is the mean over the views
@@ -21,9 +22,24 @@ def fuse(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
     $S_{joint}$ is the affinity graph of all views at once: its squared distances are the
     weighted sum of those of the views. O(n^2 sum(f)) time for exact neighbors.
     """
+    return degree_normalized(fused_edges(graphs, weights))
+
+
+def fused_edges(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
+    """Return the same before it is normalized by the degrees."""
     step("fusing the graphs of all views")
     mean = mean_graph(graphs, weights) + placing_edges(graphs, weights)
-    return blend(mean, joint_graph(graphs, joint_weights(graphs, weights)))
+    joint = joint_graph(graphs, joint_weights(graphs, weights))
+    return sp.csr_array(mean * (1 - JOINT) + joint * JOINT)
+
+
+def embedded_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array | ProjectedGraph:
+    """Return the fused graph without the directions of missingness, for its diffusion map."""
+    edges = fused_edges(graphs, weights)
+    present = graphs.views.present
+    degree = np.asarray(edges.sum(axis=1)).ravel()
+    used = None if present is None else present[:, weights > 0]
+    return without_presence(degree_normalized(edges), degree, used)
 
 
 def mean_graph(graphs: Sequence[sp.csr_array], weights: np.ndarray) -> sp.csr_array:

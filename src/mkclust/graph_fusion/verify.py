@@ -14,7 +14,8 @@ from ..linalg.eigenpairs import eigenpairs, lanczos
 from ..linalg.kmeans import nearest_centers, unit_rows
 from ..linalg.scaling import cross_distances
 from .diffusion_map import diffusion_scales
-from .fusion import fuse
+from .fusion import embedded_graph
+from .missingness import ProjectedGraph
 from .view_graphs import ViewGraphs
 
 DIRECT_UP_TO = 3000  # samples up to which LAPACK decomposes the whole graph; Lanczos beyond
@@ -39,7 +40,7 @@ def verify_fit(model: Any, views: Any) -> Verification:
     graphs = ViewGraphs(data, model.n_neighbors_, model.indefinite)
     scales = diffusion_scales(model.eigenvalues_)
     again = graphs.weights(graphs.subspaces(min(2 * k, n)), k)
-    graph = fuse(graphs, model.weights_)
+    graph = embedded_graph(graphs, model.weights_)
     H = model.embedding_ / scales
     values = leading_values(graph, len(scales) + 1)
     checks = (
@@ -63,7 +64,7 @@ def verify_fit(model: Any, views: Any) -> Verification:
     return Verification(checks, ties if tied else ())
 
 
-def leading_values(graph: sp.csr_array, size: int) -> np.ndarray:
+def leading_values(graph: sp.csr_array | ProjectedGraph, size: int) -> np.ndarray:
     """Return the largest eigenvalues (size,), descending, padded with 0 beyond n."""
     n = graph.shape[0]
     if n <= DIRECT_UP_TO or size >= n - 1:
