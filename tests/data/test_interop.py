@@ -75,7 +75,7 @@ def test_a_polars_table_is_split_by_columns(pl, views):
 
 def test_polars_columns_that_are_no_numbers_are_named(pl, views):
     frames = frames_of(pl, views)
-    with pytest.raises(InputError, match=r"'view1' has 1 non-numeric columns \('kind'\)"):
+    with pytest.raises(InputError, match=r"'view1' has 1 non-numeric column \('kind'\)"):
         MultiView([frames[0].with_columns(pl.Series("kind", SAMPLES)), frames[1]])
     holes = frames[0].with_columns(pl.Series("h", [None] * 2 + [1.0] * 88))
     with pytest.raises(InputError, match="column 'h'"):

@@ -173,7 +173,8 @@ def _refuse_text(view: Any, name: str) -> None:
     bad = text_columns(view)
     if not bad:
         return
-    what = f"view {name!r} has {len(bad)} non-numeric columns ({list_names(bad, ' ...')})"
+    noun = "column" if len(bad) == 1 else "columns"
+    what = f"view {name!r} has {len(bad)} non-numeric {noun} ({list_names(bad, ' ...')})"
     if 2 * len(bad) > view.shape[1] > 2:
         raise InputError(
             f"{what} of {view.shape[1]}: it looks like annotations of the samples, not like "
