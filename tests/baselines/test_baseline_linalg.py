@@ -10,7 +10,7 @@ from mkclust.baselines.linalg import polar, psd_part, residuals, top_of_projecto
 from mkclust.linalg.eigenpairs import top_eigenpairs
 
 
-@pytest.mark.parametrize("size", [2, 6, 9, 12, 15, 20])
+@pytest.mark.parametrize("size", [2, 9, 20])
 def test_sum_of_projectors_by_its_thin_factors(size):
     """Also where eigenvalues repeat, and where more is asked for than the factors span."""
     rng = np.random.default_rng(size)
@@ -50,7 +50,7 @@ def test_outside_the_factors_the_kernel_decides():
     assert extra == pytest.approx(np.linalg.eigvalsh(off @ K @ off)[::-1][:3].sum(), rel=1e-9)
 
 
-@pytest.mark.parametrize("rank", [0, 1, 2, 4])
+@pytest.mark.parametrize("rank", [0, 2, 4])
 @pytest.mark.parametrize("rows", [4, 9])
 @pytest.mark.parametrize("guided", [True, False])
 def test_polar_factor_also_of_a_singular_matrix(rank, rows, guided):
@@ -67,17 +67,6 @@ def test_what_a_singular_matrix_leaves_open_is_nearest_to_the_guide(rows):
     W = polar(left @ np.diag([3.0, 1.0]) @ right[:, :2].T, guide)
     np.testing.assert_allclose(W @ right[:, :2], left, atol=1e-12)
     assert_polar((guide - projector(left) @ guide) @ right[:, 2:], W @ right[:, 2:])
-
-
-def test_polar_factor_does_not_depend_on_the_svd():
-    """An empty cluster's row is zero; permuted and turned input gives permuted, turned output."""
-    rng = np.random.default_rng(0)
-    A, before = rng.standard_normal((5, 5)), orthonormal(rng, 5, 5)
-    A[[1, 3]] = 0
-    Q, order = orthonormal(rng, 5, 5), rng.permutation(5)
-    np.testing.assert_allclose(
-        polar(A[order] @ Q, before[order] @ Q), polar(A, before)[order] @ Q, atol=1e-12
-    )
 
 
 def test_what_a_partition_leaves_is_never_negative():

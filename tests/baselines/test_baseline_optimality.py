@@ -23,13 +23,11 @@ from mkclust.linalg.eigenpairs import top_eigenpairs
 K_CLUSTERS = 3
 
 
-@pytest.fixture(scope="module", params=["clear", "hard", "duplicated", "noise", "single"])
+@pytest.fixture(scope="module", params=["hard", "duplicated", "single"])
 def kernels(request):
     views = {
-        "clear": {"noise": 0.7},
         "hard": {"noise": 2.0, "n_views": 4},
         "duplicated": {"noise": 1.5},
-        "noise": {"noise": 1.5, "n_noise_views": 2},
         "single": {"noise": 1.5, "n_views": 1},
     }[request.param]
     found = list(KernelBank(make_views(50, 3, random_state=0, **views), KernelRecipe()))
@@ -61,7 +59,7 @@ def test_mkkm_falls_at_every_step(kernels):
     np.testing.assert_allclose(found.theta, theta, atol=1e-12)
 
 
-@pytest.mark.parametrize("a", [[3.0, 1.0, 2.0], [5.0], [1e-9, 1.0], [0.0, 2.0, 0.0], [0.0, 0.0]])
+@pytest.mark.parametrize("a", [[3.0, 1.0, 2.0], [1e-9, 1.0], [0.0, 2.0, 0.0]])
 def test_mkkm_weights(a):
     a = np.array(a)
     theta = mkkm.inverse_weights(a)
@@ -71,7 +69,7 @@ def test_mkkm_weights(a):
 # MKKM-MR
 
 
-@pytest.mark.parametrize("lam", [2.0**-8, 1.0, 2.0**8])
+@pytest.mark.parametrize("lam", [2.0**-8, 2.0**8])
 def test_mkkm_mr_weights(kernels, lam):
     H = top_eigenpairs(sum(kernels), K_CLUSTERS)[1]
     z = np.array([left_over(K, H) for K in kernels])
@@ -92,7 +90,7 @@ def test_mkkm_mr_drops_negligible_weights():
     assert 1e-6 < mkkm_mr.sparse_weights(just_useful)[1] < 1e-5
 
 
-@pytest.mark.parametrize("lam", [2.0**-8, 1.0, 2.0**8])
+@pytest.mark.parametrize("lam", [2.0**-8, 2.0**8])
 def test_mkkm_mr_ends_with_the_weights_of_its_partition(kernels, lam):
     found = mkkm_mr.regularized_kernel_kmeans(kernels, K_CLUSTERS, lam)
     assert found.trace.converged
@@ -103,7 +101,7 @@ def test_mkkm_mr_ends_with_the_weights_of_its_partition(kernels, lam):
 # ONKC
 
 
-@pytest.mark.parametrize("rho, lam", [(2.0**-3, 2.0**-2), (1.0, 1.0), (2.0**4, 2.0**2)])
+@pytest.mark.parametrize("rho, lam", [(2.0**-3, 2.0**-2), (2.0**4, 2.0**2)])
 def test_onkc_falls_at_every_step(kernels, rho, lam):
     M = gram(kernels)
 
@@ -130,7 +128,7 @@ def test_onkc_falls_at_every_step(kernels, rho, lam):
     np.testing.assert_allclose(found.G, G, atol=1e-10)
 
 
-@pytest.mark.parametrize("rho", [2.0**-3, 1.0, 2.0**4])
+@pytest.mark.parametrize("rho", [2.0**-3, 2.0**4])
 def test_onkc_kernel(kernels, rho):
     """The conditions of a semi-definite program: the slope is positive and orthogonal to G."""
     K = sum(kernels) / len(kernels)
@@ -143,7 +141,7 @@ def test_onkc_kernel(kernels, rho):
     assert np.abs(slope @ G).max() <= exact
 
 
-@pytest.mark.parametrize("rho, lam", [(2.0**-3, 2.0**-2), (1.0, 1.0), (2.0**4, 0.0)])
+@pytest.mark.parametrize("rho, lam", [(2.0**-3, 2.0**-2), (2.0**4, 0.0)])
 def test_onkc_weights(kernels, rho, lam):
     M, rng = gram(kernels), np.random.default_rng(0)
     A = rng.standard_normal((len(kernels[0]), 9))
@@ -168,7 +166,7 @@ def partitions_of(kernels):
     return H_p, top_eigenpairs(sum(kernels), K_CLUSTERS)[1]
 
 
-@pytest.mark.parametrize("lam", [0.0, 2.0**-4, 1.0, 2.0**4])
+@pytest.mark.parametrize("lam", [0.0, 1.0])
 @pytest.mark.parametrize("init", ["align", "identity"])
 def test_lfmkc_rises_at_every_step(kernels, lam, init):
     H_p, H_0 = partitions_of(kernels)
@@ -273,7 +271,7 @@ def test_oplf_does_not_depend_on_the_basis_of_the_partitions(kernels):
 # HMKC
 
 
-@pytest.mark.parametrize("c1, c2", [(12, 9), (9, 6), (6, 12), (3, 3), (49, 49)])
+@pytest.mark.parametrize("c1, c2", [(12, 9), (6, 12), (49, 49)])
 def test_hmkc_rises_at_every_step(kernels, c1, c2):
     def value(H, H1, H2, w):
         links = hmkc.link_strengths(kernels, H1, H2, H)

@@ -7,12 +7,11 @@ import pytest
 import scipy.sparse as sp
 
 from _support.fits import fit_quietly
-from mkclust import METHODS, MultiView, cluster, load, metrics
+from mkclust import METHODS, MultiView, cluster, metrics
 from mkclust.baselines import COMPARED
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.inspection import choose_k, stability, verify, view_influence
-from mkclust.report import write_report
 
 N, K = 60, 3
 WHOLE = make_views(N, K, 3, noise=0.3, separation=6.0, random_state=0)
@@ -68,14 +67,6 @@ def test_the_user_is_told():
         cluster(incomplete(), K, method="akkm", parameters={"missing_rows": "complete"})
 
 
-@every_compared
-def test_complete_views_give_the_same_answer(name):
-    expected = fit_quietly(name, WHOLE, K)
-    model = fit_quietly(name, WHOLE, K, missing_rows="complete")
-    np.testing.assert_array_equal(model.labels_, expected.labels_)
-    assert model.presence_ is None and model.notes_ == ()
-
-
 @pytest.mark.parametrize("name", ["akkm", "swmc"])
 @pytest.mark.parametrize("kind", ["kernels", "sparse"])
 def test_kernels_and_sparse_views(name, kind):
@@ -114,19 +105,3 @@ def test_every_question_is_answered_or_refused(name, fits):
             return
         with pytest.raises(InputError, match="has no verification"):
             verify(model, views)
-
-
-@pytest.mark.parametrize("name", ["akkm", "swmc"])
-def test_reports_saved_models_and_the_command_line(name, fits, run, tmp_path):
-    page = tmp_path / "page.html"
-    write_report(fits[name], page, incomplete())
-    assert "have the cluster of their nearest fitted samples" in page.read_text(encoding="utf-8")
-    again = load(fits[name].save(tmp_path / "model.npz"))
-    np.testing.assert_array_equal(again.labels_, fits[name].labels_)
-    arrays = {f"view{p}": view for p, view in enumerate(incomplete().views)}
-    np.savez(tmp_path / "views.npz", **arrays)
-    code, _, err = run("cluster", "views.npz", "-k", K, "--method", name, "-o", "out")
-    assert code == 2 and "--missing-rows complete fits the complete samples" in err
-    code, out, _ = run("cluster", "views.npz", "-k", K, "--method", name, "-o", "out",
-                       "--missing-rows", "complete", "--no-stability")  # fmt: skip
-    assert code == 0 and "of their nearest fitted samples" in " ".join(out.split())

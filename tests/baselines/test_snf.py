@@ -5,13 +5,12 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import norm
 
-from mkclust import SNF, MultiView, cluster, metrics
+from mkclust import SNF, metrics
 from mkclust.baselines import snf
 from mkclust.baselines.snf import fuse_networks, local_network, scaled_affinity
 from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InputError
-from mkclust.inspection import choose_k, explain
-from mkclust.report import write_report
+from mkclust.inspection import choose_k
 
 pytestmark = pytest.mark.versions
 
@@ -75,18 +74,6 @@ def test_the_unit_of_the_data_has_no_effect(metric):
         np.testing.assert_allclose(other.graph_, fits[0].graph_, rtol=1e-9)
 
 
-def test_linear_kernels_of_standardized_columns_are_the_views():
-    tables = [(view - view.mean(axis=0)) / view.std(axis=0) for view in VIEWS.views]
-    model = SNF(3, random_state=0).fit(tables)
-    given = SNF(3, precomputed=True, random_state=0).fit([X @ X.T for X in tables])
-    np.testing.assert_allclose(given.graph_, model.graph_, rtol=1e-9)
-    np.testing.assert_array_equal(given.labels_, model.labels_)
-    kernels = MultiView([X @ X.T for X in tables], kernels=True)
-    np.testing.assert_array_equal(SNF(3, random_state=0).fit(kernels).labels_, model.labels_)
-    assert "(kernel distance)" in SNF(3, random_state=0).fit(kernels).describe()[0]
-    assert "squared distances (z-scored Euclidean); Wang et al." in model.describe()[0]
-
-
 def test_the_network_is_symmetric_and_the_embedding_its_eigenvectors():
     model = SNF(3, random_state=0).fit(VIEWS)
     W, H = model.graph_, model.embedding_
@@ -134,17 +121,6 @@ def test_several_numbers_of_clusters_share_one_fusion(monkeypatch):
     assert len(calls) == 1
     assert metrics.accuracy(VIEWS.labels, found.labels[3]) == 1.0
     assert choose_k(SNF(2), VIEWS, range(2, 6)).k == 3
-
-
-def test_questions_and_report(tmp_path):
-    model = cluster(VIEWS, 3, method="snf", random_state=0)
-    assert metrics.accuracy(VIEWS.labels, model.labels_) == 1.0
-    assert explain(model, VIEWS).describe()
-    page = tmp_path / "page.html"
-    write_report(model, page, VIEWS)
-    text = page.read_text(encoding="utf-8")
-    assert "Similarity network fusion" in text and "Nature Methods" in text
-    assert "a fixed number of iterations: 20" in text
 
 
 def test_sparse_views_give_the_same_network():

@@ -1,5 +1,3 @@
-import tracemalloc
-
 import numpy as np
 import pytest
 
@@ -14,7 +12,7 @@ from _support.planted import (
 )
 from mkclust.agreement.common_rows import overlap_on_common_rows
 from mkclust.agreement.overlap import overlap
-from mkclust.dual_noise.consensus import _thin_svd, coefficients, completed_partition
+from mkclust.dual_noise.consensus import coefficients, completed_partition
 from mkclust.linalg.eigenpairs import Spectrum
 from mkclust.progress import listening
 
@@ -93,13 +91,6 @@ def test_coefficients_give_the_partition_without_the_samples():
     assert (np.diff(values) <= 0).all()
 
 
-def test_coefficients_are_no_more_than_the_directions_kept():
-    V = random_spectra(np.random.default_rng(6), 20, [4])[0]
-    values = coefficients((2, 1), 5, overlap([V, V]))[1]
-    assert len(values) == 2  # of three kept eigenvectors, one is kept twice
-    np.testing.assert_allclose(values, np.sqrt([2, 1]), atol=1e-12)
-
-
 def near(n, angle, times=1):
     """A direction, `times` over, and one at an angle to it, each a view; and what they span."""
     V = orthonormal(np.random.default_rng(8), n, 2)
@@ -114,49 +105,6 @@ def test_a_direction_counts_until_it_is_rounding(angle, times, rank):
     """Its singular value squared is about angle^2, the leading one's the number of views."""
     spectra, _ = near(20, angle, times)
     assert len(coefficients([1] * len(spectra), 2, overlap(spectra))[1]) == rank
-
-
-def test_the_short_cut_is_kept_where_it_is_orthonormal_enough(monkeypatch):
-    taken = []
-    monkeypatch.setattr(
-        "mkclust.dual_noise.consensus._thin_svd",
-        lambda spaces, d, rank: taken.append(rank) or _thin_svd(spaces, d, rank),
-    )
-    for angle, expected in ((0.5, []), (1e-5, [2])):
-        spectra, V = near(40, angle, times=2)
-        found = consensus_of(spectra, (1, 1, 1), 2, overlap(spectra))
-        np.testing.assert_allclose(projector(found.H), projector(V), atol=1e-9)
-        values = np.linalg.svd(stacked(spectra, (1, 1, 1)), compute_uv=False)
-        np.testing.assert_allclose(found.singular_values, values[:2], rtol=1e-9)
-        assert taken == expected
-
-
-def test_the_thin_svd_is_thin():
-    n = 3000
-    spectra, _ = near(n, 1e-5)
-    found = overlap(spectra)
-    tracemalloc.start()
-    try:
-        consensus_of(spectra, (1, 1), 2, found)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 400 * n  # bytes; an n x n matrix of doubles has 7.2e7
-
-
-def test_signs_are_fixed_and_equal_input_gives_equal_output():
-    spectra = planted_spectra(np.random.default_rng(9), 25, [5] * 2, shared=2, noise=0.5)
-    H = consensus_of(spectra, (4, 3), 2, overlap(spectra)).H
-    largest = np.abs(H).argmax(axis=0)
-    assert (H[largest, [0, 1]] > 0).all()
-
-
-def test_one_dimension_for_every_view_and_no_more():
-    spectra = random_spectra(np.random.default_rng(0), 12, [3, 3])
-    found = overlap(spectra)
-    for views, d in ((2, (2,)), (2, (2, 2, 2)), (1, (2, 2)), (3, (2, 2))):
-        with pytest.raises(ValueError, match="zip"):
-            consensus_of([*spectra, spectra[0]][:views], d, 2, found)
 
 
 # ---------------------------------------------------------------- views that lack samples
@@ -182,23 +130,3 @@ def test_where_views_lack_samples_it_is_the_completed_partition():
     largest = np.abs(found.H).argmax(axis=0)
     assert (found.H[largest, np.arange(k)] > 0).all()
     assert told[-1] == "consensus from the views each sample is in"
-
-
-def test_directions_that_do_not_exist_are_zero_columns_there_too():
-    present = some_absent(1)
-    spectra = partial_spectra(np.random.default_rng(11), present, [1, 1, 1], size=2)
-    found = consensus_of(spectra, [1, 1, 1], 5, overlap_on_common_rows(spectra, present, 5))
-    assert found.H.shape == (40, 5)
-    assert found.singular_values.shape == (5,)
-    assert found.rank == 3
-    assert_orthonormal(found.H[:, :3])
-    np.testing.assert_array_equal(found.H[:, 3:], 0)
-
-
-def test_the_consensus_is_announced():
-    spectra = random_spectra(np.random.default_rng(0), 12, [3, 3])
-    found = overlap(spectra)
-    told = []
-    with listening(told.append):
-        consensus_of(spectra, (3, 3), 2, found)
-    assert told == ["consensus"]

@@ -1,7 +1,5 @@
 """The three solvers, step by step, and what a certificate claims."""
 
-from time import perf_counter
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -25,15 +23,12 @@ from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.dual_noise.constraints import overlap_constraints, relaxed_constraints, shortfall
 from mkclust.dual_noise.dimensions import (
     Certificate,
-    Round,
     authors,
     choose_dimensions,
     exact,
     paper,
-    reach,
 )
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.progress import listening
 
 pytestmark = pytest.mark.versions
 
@@ -151,7 +146,7 @@ def unbound(sizes):
     return overlap_constraints(found, 1, 0.0)
 
 
-@pytest.mark.parametrize("penalty", [0.03, 0.1, 0.25, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("penalty", [0.03, 0.25, 1.0])
 def test_a_step_of_paper_minimises_the_printed_objective(penalty):
     """d + M (d - d-hat)^2 over whole numbers, the smaller of two that are equally good."""
     constraints = unbound([12, 20, 17])
@@ -161,7 +156,7 @@ def test_a_step_of_paper_minimises_the_printed_objective(penalty):
         assert d == choices[(choices + penalty * (choices - known) ** 2).round(12).argmin()]
 
 
-@pytest.mark.parametrize("known", [3, 5, 8, 12])
+@pytest.mark.parametrize("known", [3, 12])
 def test_a_step_of_authors_minimises_its_own_objective(known):
     """d^2/4 + M/2 (d - d-hat)^2 from M = 1 and d-hat the start, which is k = 1 here."""
     blocks = np.zeros((2, 2, 12, 12))
@@ -173,39 +168,6 @@ def test_a_step_of_authors_minimises_its_own_objective(known):
     assert first.d == (best, known)  # view 0 needs one direction only, view 1 all of them
 
 
-def test_staircases_that_cannot_be_met_are_refused():
-    found = overlap(random_spectra(np.random.default_rng(6), 40, [4, 5]))
-    constraints = overlap_constraints(found, 2, 4.5)  # two subspaces share four directions at most
-    with pytest.raises(ValueError, match=r"^no common start: .* cannot be met at all$"):
-        authors(constraints, 2)
-
-
-def test_the_common_start_may_need_every_direction_of_the_largest_view():
-    """Seven directions and k = 3: the start is 3, 6, then 9, cut to what each view has."""
-    blocks = np.zeros((2, 2, 7, 7))
-    blocks[0, 1, 6, 6] = 1.0
-    constraints = overlap_constraints(overlap_of_blocks(blocks, N), 3, 1.0)
-    np.testing.assert_array_equal(authors(constraints, 3)[0], [7, 7])
-
-
-def test_a_search_ends_as_soon_as_both_halves_agree():
-    """Three directions of both views are needed and enough: from (4, 4) each half goes there."""
-    blocks = np.zeros((2, 2, 4, 4))
-    blocks[0, 1, 2, 2] = 1.0
-    constraints = overlap_constraints(overlap_of_blocks(blocks, N), 2, 1.0)
-    d, history = authors(constraints, 2)
-    assert history == (Round(1.0, (3, 3), (3, 3), 6),)
-    np.testing.assert_array_equal(d, [3, 3])
-
-
-def test_the_published_search_starts_at_k_where_that_is_enough():
-    """From any other start it would have a way to go."""
-    V = random_spectra(np.random.default_rng(0), 50, [12])[0]
-    d, history = authors(overlap_constraints(overlap([V, V]), 5, 5), 5)
-    assert history == (Round(1.0, (5, 5), (5, 5), 10),)
-    np.testing.assert_array_equal(d, [5, 5])
-
-
 @pytest.mark.parametrize(("preference", "d"), [([1.0, 0.5], (3, 2)), ([0.5, 1.0], (2, 3))])
 def test_what_ties_remain_go_to_the_preferred_view(preference, d):
     """(2, 3) and (3, 2) have the same sum and the same sum of squares."""
@@ -214,22 +176,6 @@ def test_what_ties_remain_go_to_the_preferred_view(preference, d):
     constraints = overlap_constraints(overlap_of_blocks(blocks, N), 1, 1.0)
     chosen = choose_dimensions(constraints, 1, "exact", preference=np.array(preference))
     assert tuple(chosen.d) == d
-
-
-def test_two_identical_views_keep_k_directions():
-    V = random_spectra(np.random.default_rng(0), 50, [12])[0]
-    for k in (2, 5, 7):
-        for solver in ("authors", "exact"):
-            constraints = overlap_constraints(overlap([V, V]), k, k)
-            np.testing.assert_array_equal(choose_dimensions(constraints, k, solver).d, [k, k])
-
-
-@pytest.mark.parametrize("solver", ["authors", "paper", "exact"])
-def test_one_view_keeps_k_directions(solver):
-    found = overlap(random_spectra(np.random.default_rng(0), 20, [8]))
-    chosen = choose_dimensions(overlap_constraints(found, 3, 3), 3, solver)
-    np.testing.assert_array_equal(chosen.d, [3])
-    assert chosen.certificate.optimal
 
 
 # ---------------------------------------------------------------- the certificate
@@ -287,44 +233,6 @@ def test_the_scope_is_whole_exactly_up_to_the_reach():
         assert chosen.certificate.whole_spectrum is claimed
     everything = choose_dimensions(overlap_constraints(found, 1, 1.0), 1, "exact", horizon=None)
     assert everything.certificate.whole_spectrum
-
-
-def test_the_reach_is_the_cheapest_sum_with_a_direction_beyond_the_horizon():
-    found = overlap(random_spectra(np.random.default_rng(2), 30, [2, 9, 9, 9]))
-    constraints = overlap_constraints(head(found, 6), 3, 0.0)
-    beyond = [
-        sum(7 if q == p else low for q, low in enumerate(constraints.lower))
-        for p in range(1, 4)  # the first view has no further direction
-    ]
-    assert reach(constraints, 6) == min(beyond)
-
-
-@pytest.mark.parametrize("solver", ["authors", "paper", "exact"])
-def test_a_certificate_states_what_was_searched(solver):
-    found = overlap(random_spectra(np.random.default_rng(3), 16, [9, 12]))
-    constraints = overlap_constraints(found, 2, 2)
-    told = []
-    began = perf_counter()
-    with listening(told.append):
-        every, some = (choose_dimensions(constraints, 2, solver, horizon) for horizon in (None, 9))
-    took = perf_counter() - began
-    assert told == [f"dimensions by {solver}"] * 2
-    assert every.certificate.eigenvectors == 12
-    assert some.certificate.eigenvectors == 9
-    assert 0 < every.certificate.seconds < took
-    assert every.certificate.objective == every.d.sum()
-    if solver == "exact":
-        assert every.history == ()
-    else:
-        assert every.history[-1].objective == every.d.sum()
-        assert every.history[-1].d == tuple(every.d)
-
-
-def test_the_published_search_is_the_one_taken_unless_told():
-    found = overlap(planted_spectra(np.random.default_rng(4), 60, [20] * 3, shared=2, noise=1.0))
-    constraints = overlap_constraints(found, 3, 3)
-    chosen = choose_dimensions(constraints, 3)
-    assert chosen.history == authors(constraints, 3)[1] != paper(constraints, 3)[1]
 
 
 def test_certificate_says_in_words_what_is_proven():

@@ -1,7 +1,5 @@
 """The identities of the dual noise on real data, with the n x n matrices only in this file."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.io
@@ -12,7 +10,6 @@ from _support.planted import (
     noise_of,
     orthonormal,
     partial_spectra,
-    planted_spectra,
     projector,
     random_spectra,
 )
@@ -20,7 +17,6 @@ from mkclust.agreement.overlap import overlap
 from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.data.datasets import load_mfeat
 from mkclust.data.views import MultiView
-from mkclust.dual_noise.consensus import coefficients, dual_noise
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.eigenpairs import Spectrum
 
@@ -114,59 +110,3 @@ def test_of_a_view_that_lacks_samples_over_those_it_has():
         assert noise.column[p] == pytest.approx(np.trace(P @ E @ P), abs=1e-10)
         cross = P @ E @ Q + Q @ E @ P
         assert noise.cross[p] == pytest.approx(np.linalg.norm(cross) ** 2, abs=1e-10)
-
-
-def test_a_consensus_of_lower_rank_over_the_samples_a_view_has():
-    """Over the six samples of the second view, one of the two columns of H* is zero."""
-    present = np.ones((20, 2), dtype=bool)
-    present[6:, 1] = False
-    rng = np.random.default_rng(6)
-    spectra = partial_spectra(rng, present, [4, 4], size=4)
-    H = np.zeros((20, 2))
-    H[:6, 0], H[6:, 1] = 1 / np.sqrt(6), 1 / np.sqrt(14)
-    noise = noise_of(H, spectra, [4, 4])
-    U = spectra[1].vectors
-    assert noise.column[1] == pytest.approx(np.sum((H[:, 0] @ U) ** 2) - 1, abs=1e-12)
-    assert noise.null[1] + noise.column[1] == pytest.approx(4 - 1)
-    assert noise.null[0] + noise.column[0] == pytest.approx(4 - 2)
-
-
-@pytest.mark.parametrize("d", [(4, 4, 4), (2, 6, 3), (6, 1, 5)])
-def test_the_overlaps_tell_the_noise_as_the_samples_do(d):
-    spectra = planted_spectra(np.random.default_rng(7), 40, [6] * 3, shared=3, noise=0.8)
-    found = overlap(spectra)
-    W = coefficients(d, 3, found)[0]
-    kept = found.columns(d)
-    T = W.T @ found.cross[np.ix_(kept, kept)]
-    ours = dual_noise(np.split(T, np.cumsum(d)[:-1], axis=1))
-    direct = noise_of(consensus_of(spectra, d, 3, found).H, spectra, d)
-    for part in ("null", "column", "cross"):
-        assert getattr(ours, part).shape == (3,)
-        np.testing.assert_allclose(getattr(ours, part), getattr(direct, part), atol=1e-12)
-
-
-@pytest.mark.parametrize("wrong", [[2], [2, 2, 2]])
-def test_one_dimension_for_every_view_and_no_more(wrong):
-    rng = np.random.default_rng(8)
-    with pytest.raises(ValueError, match="zip"):
-        noise_of(orthonormal(rng, 12, 2), random_spectra(rng, 12, [3, 3]), wrong)
-    present = np.ones((12, 2), dtype=bool)
-    with pytest.raises(ValueError, match="zip"):
-        noise_of(orthonormal(rng, 12, 2), partial_spectra(rng, present, [3, 3], 3), wrong)
-
-
-def test_no_n_by_n_matrix_is_formed():
-    n, k, d = 20_000, 3, 4
-    rng = np.random.default_rng(4)
-    spectra = random_spectra(rng, n, [d, d])
-    H = orthonormal(rng, n, k)
-    found = overlap(spectra)
-    tracemalloc.start()
-    try:
-        noise_of(H, spectra, [d, d])
-        consensus_of(spectra, [d, d], k, found)
-        overlap(spectra)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < 40 * n * (k + d)  # bytes; an n x n matrix of doubles has 3.2e9
