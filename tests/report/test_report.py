@@ -103,6 +103,16 @@ def test_the_lines_of_a_page_make_the_same_page(page, views, tmp_path, monkeypat
     assert (tmp_path / "report.html").read_text("utf-8") == page.source
 
 
+def test_the_lines_of_a_chosen_number_of_clusters(views, tmp_path, monkeypatch):
+    model = mkclust.cluster(views, (2, 4), random_state=0)
+    page = bare(model, tmp_path / "out.html", views)
+    lines = re.search(r"<pre><code>(.*?)</code>", page.source, re.S).group(1).replace("&#34;", '"')
+    monkeypatch.chdir(tmp_path)
+    exec(lines, {"views": views})
+    assert page.data["choice"]["chosen"] == 3
+    assert (tmp_path / "report.html").read_text("utf-8") == page.source
+
+
 def test_the_command_line_makes_the_same_sections(page, views, run, tmp_path):
     tables = tmp_path / "tables"
     tables.mkdir()

@@ -74,6 +74,8 @@ def write_report(
     from .answers import answer_questions, named_answers  # imported when a page is written
     from .page import code_for, page_of, render
 
+    if hasattr(model, "choice_of_k_"):
+        answers = [model.choice_of_k_, *answers]
     given = named_answers(answers)
     code = code_for(model, command, given, classes is not None, compute)
     page = page_of(model, views, classes, tuple(notes), tuple(skipped), code, given)

@@ -26,14 +26,7 @@ from ..data.input import fitted_views
 from ..data.views import MultiView
 from ..dual_noise import MKCDNM
 from ..exceptions import InputError
-from ..inspection import (
-    Annotations,
-    ChoiceOfK,
-    Explanation,
-    Markers,
-    Stability,
-    ViewInfluence,
-)
+from ..inspection import Annotations, ChoiceOfK, Explanation, Markers, Stability, ViewInfluence
 from ..inspection.stability import MOVES
 from ..inspection.view_influence import describe_ari
 from ..metrics import evaluate
@@ -188,7 +181,7 @@ def page_of(
         skipped=skipped,
         code=code,
         checksum=joint_checksum(view_checksums(data)) if isinstance(data, MultiView) else None,
-        **({"choice": getattr(model, "choice_of_k_", None)} | answers),
+        **answers,
     )
 
 
@@ -198,10 +191,11 @@ def code_for(
     """Return the command, or the lines of Python, that make the page again from the same views."""
     if command is not None:
         return f"$ {command}"
+    valid = bool(getattr(given.get("markers"), "valid", False))
     calls = {
         "explanation": "mkclust.explain(model, views)",
         "influence": "mkclust.view_influence(model, views)",
-        "markers": f"mkclust.inspection.markers(model, views, valid={_valid(given)})",
+        "markers": f"mkclust.inspection.markers(model, views, valid={valid})",
         "annotations": "mkclust.inspection.compare_annotations(model.labels_, table)",
     }
     if "choice" in given:
@@ -213,14 +207,13 @@ def code_for(
     made = ADDRESS.sub("", model.__repr__(N_CHAR_MAX=10**6))
     lines = ["import mkclust", "", f"model = mkclust.{made}.fit(views)"]
     lines += [f"{name} = {calls[name]}" for name in given]
+    if hasattr(model, "verdict_"):
+        known = ", choice=choice" if "choice" in given else ""
+        lines.append(f"model.verdict_ = mkclust.verdict(model, views{known})")
     more = f", answers=[{', '.join(given)}]" if given else ""
     more += ", classes=classes" if classes else ""
     more += "" if compute else ", compute=False"
     return "\n".join([*lines, f'mkclust.write_report(model, "report.html", views{more})'])
-
-
-def _valid(given: dict[str, Any]) -> bool:
-    return "markers" in given and bool(given["markers"].valid)
 
 
 def render(page: Page) -> str:
