@@ -1,6 +1,6 @@
 """Data without clusters: how often the test of structure calls them clustered.
 
-    python benchmarks/noise.py [--draws 30] [--kinds KIND ...] [--out FILE] [--page]
+    python -m benchmarks.noise [--draws 30] [--kinds KIND ...] [--out FILE] [--page]
 
 Every kind of noise is drawn in two widths (two views of 10 columns; 100 and 50 columns) and for 200
 and 600 samples. A draw counts where its p value is at most 0.05. The rows *planted* have three
@@ -17,10 +17,11 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from pages import fill
 
 from mkclust import GraphFusion, MultiView
 from mkclust.inspection.structure import LEVEL, structure_test
+
+from .pages import fill_page
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-many-clusters.md"
 WIDTHS = {"2 x 10": (10, 10), "100 + 50": (100, 50)}
@@ -123,7 +124,7 @@ def main() -> None:
                 file.write(json.dumps(rows[-1]) + "\n")
     print("\n".join(table(rows)))
     if given.page:
-        fill(PAGE, "noise", table(rows))
+        fill_page(PAGE, "noise", table(rows))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Confidence: which samples are certain of their cluster, and which are not."""
+"""Confidence: how probably a sample would be in its cluster if the study were repeated."""
 
 from __future__ import annotations
 
@@ -7,82 +7,99 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..base import MultiViewClusterer
-from ..exceptions import InputError
+from .fitting import fitted
+from .stability import SPLITS, Stability, stability
 
 LISTED = 20  # least certain samples that a report and result.json list
 CERTAIN = 0.5  # a sample below this is more probably in some other cluster
+PRIOR = 3.0  # refits that the mean of the cluster counts for
+MEANING = (
+    "the probability that a sample stays in its cluster if the study is repeated with other "
+    "samples, not that the cluster is a biological class"
+)
 
 
 class Uncertain(NamedTuple):
-    """A sample, its cluster and the next most probable one, with their probabilities."""
+    """A sample, its cluster, its confidence, and the cluster it is put into most often instead.
+
+    `rival` is None where every refit keeps the sample in its cluster.
+    """
 
     sample: Any
     cluster: int
     confidence: float
-    rival: int
-    rival_confidence: float
+    rival: int | None
 
 
 @dataclass(frozen=True)
 class Confidence:
-    """Confidence of every sample.
+    """Confidence of every sample: the reproducibility of its cluster.
 
     Attributes
     ----------
     samples : (n,) array
-        Probability of each sample's own cluster.
-    rivals : (n,) int array
-        The next most probable cluster; with one cluster, that cluster.
-    rival_samples : (n,) array
-        Its probability.
+        Probability that the sample stays in its cluster if the study is repeated.
     clusters : (k,) array
-        Mean confidence of the samples of each cluster.
+        Mean of the samples of each cluster.
+    rivals : (n,) int array
+        The cluster that refits put a sample into most often instead; -1 where all keep it.
+    refits : int
+        Refits that were made.
     labels : (n,) int array
     index : (n,) array
-        Names of the samples.
+        Names of the samples, or their positions.
     """
 
     title: ClassVar[str] = "Confidence"
 
     samples: np.ndarray
-    rivals: np.ndarray
-    rival_samples: np.ndarray
     clusters: np.ndarray
+    rivals: np.ndarray
+    refits: int
     labels: np.ndarray
     index: np.ndarray
 
     @property
     def mean(self) -> float:
-        """Mean over all samples: the expected share whose class is the largest of their cluster."""
+        """Mean over all samples."""
         return float(self.samples.mean())
 
     def least(self, count: int = LISTED) -> list[Uncertain]:
         """Return the `count` least certain samples, least certain first."""
         order = np.argsort(self.samples, kind="stable")[:count]
-        columns = (self.index, self.labels, self.samples, self.rivals, self.rival_samples)
-        return list(map(Uncertain, *(np.asarray(column)[order].tolist() for column in columns)))
+        columns = (self.index, self.labels, self.samples, self.rivals)
+        found = map(Uncertain, *(np.asarray(column)[order].tolist() for column in columns))
+        return [each._replace(rival=None) if each.rival == -1 else each for each in found]
 
     def __str__(self) -> str:
         few = int(np.count_nonzero(self.samples < CERTAIN))
-        text = f"samples are in their cluster with probability {self.mean:.2f} on average"
+        text = f"{self.mean:.2f} on average ({MEANING})"
         if len(self.clusters) > 1:
             worst = int(np.argmin(self.clusters))
-            text += f"; the least certain cluster is {worst} ({self.clusters[worst]:.2f})"
+            text += f"; the least reproducible cluster is {worst} ({self.clusters[worst]:.2f})"
         return f"{text}; {few} of {len(self.samples)} samples are below {CERTAIN:g}"
 
 
-def confidence(model: MultiViewClusterer, index: Any = None) -> Confidence:
-    """Return the confidence of every sample of a fitted model.
+def confidence(
+    estimator: Any, views: Any, *, n_splits: int = SPLITS, random_state: int = 0
+) -> Confidence:
+    """Estimate how probably each sample stays in its cluster if the study is repeated.
 
-    It is read from the fit in O(n k r) time for r components and O(n) memory; nothing is refitted.
+    The samples are divided into halves five times. The estimator is refitted to each half and
+    predicts the other one, and its clusters are matched to those of the answer. The confidence
+    of a sample is the share of these ten refits that keep it in its cluster, shrunk towards the
+    mean of its cluster, which counts for three refits. It says nothing about known classes.
 
     Parameters
     ----------
-    model : MultiViewClusterer
-        Fitted, by a method with an embedding and cluster centers.
-    index : (n,) sequence, optional
-        Names of the samples, in place of those of the fit.
+    estimator : MultiViewClusterer
+        Fitted to `views`, or not.
+    views : as for its `fit`
+        Of more than 20 000 samples 5000 are drawn; the others get the mean of their cluster.
+    n_splits : int
+        Number of divisions into halves.
+    random_state : int
+        Seed of the halves and of k-means.
 
     Returns
     -------
@@ -93,38 +110,35 @@ def confidence(model: MultiViewClusterer, index: Any = None) -> Confidence:
     >>> from mkclust import GraphFusion, datasets
     >>> from mkclust.inspection import confidence
     >>> views = datasets.make_views(90, n_clusters=3, n_views=2, noise=0.5, random_state=0)
-    >>> found = confidence(GraphFusion(3, random_state=0).fit(views))
-    >>> print(found)
-    samples are in their cluster with probability 1.00 on average; the least certain cluster is
-    0 (1.00); 0 of 90 samples are below 0.5
+    >>> found = confidence(GraphFusion(3, random_state=0), views)
+    >>> found.mean, found.least(1)[0].rival
+    (1.0, None)
     """
-    if not model._has_membership:
-        raise InputError(
-            f"{model.title} has no confidence here: its labels come without cluster centers in an "
-            "embedding, or the embedding was not kept"
-        )
+    model = fitted(estimator, views)
+    return confidence_of(
+        stability(model, views, n_splits=n_splits, random_state=random_state), model
+    )
+
+
+def confidence_of(found: Stability, model: Any) -> Confidence:
+    """Return the confidence of all samples of a model, from refits that are at hand.
+
+    Samples that were not among those of the refits get the mean of their cluster.
+    """
     labels = np.asarray(model.labels_)
-    fitted = getattr(model, "sample_names_in_", np.arange(len(labels)))
-    names = np.asarray(fitted if index is None else index)
-    if names.shape != labels.shape:
-        raise InputError(f"index has {len(names)} names for {len(labels)} samples")
-    own, rivals, next_best = (
-        np.concatenate(part)
-        for part in zip(*map(_two_largest, model._membership_blocks()), strict=True)
-    )
+    k = int(labels.max()) + 1
+    sizes = np.maximum(np.bincount(found.labels, minlength=k), 1)
+    means = np.bincount(found.labels, weights=found.samples, minlength=k) / sizes
+    samples, rivals = means[labels], np.full(len(labels), -1)
+    shrunk = found.samples * found.counted + PRIOR * means[found.labels]
+    samples[found.rows] = shrunk / (found.counted + PRIOR)
+    rivals[found.rows] = np.where(found.samples < 1, found.rivals, -1)
+    names = getattr(model, "sample_names_in_", np.arange(len(labels)))
     return Confidence(
-        samples=own,
+        samples=samples,
+        clusters=np.bincount(labels, weights=samples) / np.maximum(np.bincount(labels), 1),
         rivals=rivals,
-        rival_samples=next_best,
-        clusters=np.bincount(labels, weights=own) / np.maximum(np.bincount(labels), 1),
+        refits=len(found.refits),
         labels=labels,
-        index=names,
+        index=np.asarray(names),
     )
-
-
-def _two_largest(P: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the largest entry of every row, and the position and value of the next one."""
-    if P.shape[1] == 1:
-        return P[:, 0], np.zeros(len(P), dtype=int), P[:, 0]
-    places = np.argpartition(P, -2, axis=1)[:, -2]
-    return P.max(axis=1), places, P[np.arange(len(P)), places]

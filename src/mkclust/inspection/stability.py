@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -12,7 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from ..data.views import MultiView
 from ..exceptions import InputError
+from ..out_of_sample.predictor import OutOfSample
 from ..progress import step
 from .difference import ari_of
 from .fitting import Question, ask, fitted, sample_names, unfitted, views_of
@@ -42,7 +44,10 @@ class Stability:
     pairs : (p,) array
         The same for every pair of halves.
     samples : (n,) array
-        Share of the refits with a sample that keep it in its cluster.
+        Share of the refits that keep a sample in its cluster. A method that predicts places the
+        samples outside the half, too; otherwise only refits with the sample count.
+    counted : (n,) int array
+        Refits that give a sample a cluster.
     clusters : (k,) array
         Mean Jaccard index of each cluster and its match in a refit.
     rivals : (n,) int array
@@ -53,6 +58,8 @@ class Stability:
         The labels that were compared.
     index : (n,) array
         Names of the samples.
+    rows : (n,) int array
+        Which samples of the fit they are.
     """
 
     title: ClassVar[str] = "Stability"
@@ -60,11 +67,13 @@ class Stability:
     agreement: float
     pairs: np.ndarray
     samples: np.ndarray
+    counted: np.ndarray
     clusters: np.ndarray
     rivals: np.ndarray
     refits: np.ndarray
     labels: np.ndarray
     index: np.ndarray
+    rows: np.ndarray
 
     @property
     def moved(self) -> list[Moved]:
@@ -92,7 +101,7 @@ def stability(
     """Refit an estimator to halves of the samples and compare the labels.
 
     Each split draws two disjoint halves; the estimator itself is refitted to each, with 3 starts
-    of k-means. A refit to half the samples takes a quarter to half of the time of the fit; as
+    of k-means, and predicts the other half where it can. A refit to half the samples takes a quarter to half of the time of the fit; as
     many run at once as there are cores. Of more than 20 000 samples 5000 are drawn first.
 
     Parameters
@@ -132,60 +141,96 @@ def stability_question(
     _check_resampling(n_splits, random_state)
     model = fitted(estimator, views)
     data, rows = views_of(model, views, random_state)
+    n = len(data)
+    halves, label = refit_tasks(model, data, n_splits, random_state)
+
+    def answer(found: list[np.ndarray]) -> Stability:
+        refits = list(zip(halves, found, strict=True))
+        return compared(np.asarray(model.labels_)[rows], refits, sample_names(data, rows), rows)
+
+    return Question([partial(label, half) for half in halves], answer, n // 2)
+
+
+def refit_tasks(
+    model: Any, data: MultiView, n_splits: int, random_state: int
+) -> tuple[list[np.ndarray], Callable[[np.ndarray], np.ndarray]]:
+    """Return halves of the samples, and the function that labels all samples (n,) from one.
+
+    The model is refitted to the half. Samples outside it are predicted, or -1 where the method
+    does not predict.
+    """
     k, n = int(model.n_clusters), len(data)
     if n // 2 < max(k, 2):
         raise InputError(f"halves of {n} samples are too few for {k} clusters")
-    refit = unfitted(model, random_state=random_state, n_init=STARTS)
-    halves = _halves(n, n_splits, random_state)
+    fresh = unfitted(model, random_state=random_state, n_init=STARTS, columns=None)
 
-    def labels_of(number: int) -> np.ndarray:
-        step(f"refit {number + 1} of {len(halves)} to half of the samples")
-        return np.asarray(unfitted(refit).fit(data[halves[number]]).labels_)
+    def label(half: np.ndarray) -> np.ndarray:
+        step("refit to half of the samples")
+        refit: Any = unfitted(fresh).fit(data[half])
+        labels = np.full(n, -1)
+        labels[half] = refit.labels_
+        if isinstance(refit, OutOfSample):
+            rest = np.flatnonzero(labels < 0)
+            labels[rest] = _predicted(refit, data, half, rest)
+        return labels
 
-    def answer(found: list[np.ndarray]) -> Stability:
-        pairs = list(zip(halves, found, strict=True))
-        return compared(np.asarray(model.labels_)[rows], pairs, sample_names(data, rows))
+    return _halves(n, n_splits, random_state), label
 
-    return Question([partial(labels_of, i) for i in range(len(halves))], answer, n // 2)
+
+def _predicted(refit: Any, data: MultiView, half: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """Return the clusters of the samples outside the half that was fitted."""
+    if not data.kernels:
+        return np.asarray(refit.predict(data[rest]))
+    rows = [np.asarray(K[rest][:, half]) for K in data.views]
+    own = [np.diagonal(np.asarray(K))[rest] for K in data.views]
+    return np.asarray(refit.predict(rows, self_similarity=own))
 
 
 def compared(
-    labels: np.ndarray, refits: Sequence[tuple[np.ndarray, np.ndarray]], index: np.ndarray
+    labels: np.ndarray,
+    refits: Sequence[tuple[np.ndarray, np.ndarray]],
+    index: np.ndarray,
+    rows: np.ndarray | None = None,
 ) -> Stability:
-    """Compare refits (rows, their labels) with the labels (n,), clusters matched one to one."""
+    """Compare refits with the labels (n,), clusters matched one to one within each half.
+
+    A refit is its half (positions) and labels of all samples (n,), -1 where there is none.
+    """
     n = len(labels)
     k = int(max(labels.max(), *(found.max() for _, found in refits))) + 1
-    votes, drawn, jaccard = np.zeros((n, k)), np.zeros(n), []
-    everywhere = []
-    for rows, found in refits:
+    votes, jaccard, own_halves = np.zeros((n, k)), [], []
+    for half, found in refits:
         table = np.zeros((k, k))
-        np.add.at(table, (labels[rows], found), 1)
+        np.add.at(table, (labels[half], found[half]), 1)
         own, other = linear_sum_assignment(table, maximize=True)
         name = np.empty(k, dtype=int)
         name[other] = own
-        votes[rows, name[found]] += 1
-        drawn[rows] += 1
+        known = np.flatnonzero(found >= 0)
+        votes[known, name[found[known]]] += 1
         shared = table[own, other]
         union = table.sum(axis=1)[own] + table.sum(axis=0)[other] - shared
         jaccard.append(np.divide(shared, union, out=np.full(k, np.nan), where=union > 0))
-        everywhere.append(np.full(n, -1))
-        everywhere[-1][rows] = found
-    kept = votes[np.arange(n), labels] / np.maximum(drawn, 1)
+        own_halves.append(np.full(n, -1))
+        own_halves[-1][half] = found[half]
+    counted = votes.sum(axis=1)
+    kept = votes[np.arange(n), labels] / np.maximum(counted, 1)
     votes[np.arange(n), labels] = -1
     pairs = [
         ari_of(one[both], two[both])
-        for one, two in combinations(everywhere, 2)
+        for one, two in combinations(own_halves, 2)
         if np.count_nonzero(both := (one >= 0) & (two >= 0)) > 1
     ]
     return Stability(
         agreement=float(np.mean(pairs)),
         pairs=np.array(pairs),
         samples=kept,
+        counted=counted.astype(int),
         clusters=np.nan_to_num(np.nanmean(jaccard, axis=0)[: labels.max() + 1]),
         rivals=np.where(kept < 1, votes.argmax(axis=1), labels),
-        refits=np.array(everywhere),
+        refits=np.array(own_halves),
         labels=labels,
         index=index,
+        rows=np.arange(n) if rows is None else rows,
     )
 
 
