@@ -96,6 +96,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         agreement has no part in it.
     unrelated_views_ : list of str
         Views that agree with no other beyond chance.
+    uninformative_views_ : list of str
+        Views in which all samples are equally far apart.
     n_neighbors_ : int
         Neighbors used.
     metrics_ : tuple of tuple of str
@@ -232,6 +234,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
             for name, tells in zip(graphs.names, graphs.informative(), strict=True)
             if not tells
         ]
+        self.uninformative_views_ = nothing
         if nothing:
             notes.append(
                 f"{', '.join(nothing)}: all samples are equally far apart, so that the view tells "
@@ -283,7 +286,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         )  # fmt: skip
         return neighbor_extension(parts, self.embedding_, self.n_neighbors_, JOINT)
 
-    def describe(self) -> tuple[str, ...]:
+    def describe_method(self) -> tuple[str, ...]:
         """Return what was done and why, one sentence each."""
         names = [str(name) for name in self.view_names_in_]
         used = {name: ", ".join(each) for name, each in zip(names, self.metrics_, strict=True)}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2_contingency, false_discovery_control, kruskal
+from scipy.stats import chi2_contingency, false_discovery_control, kruskal, random_table
 
 from ..exceptions import InputError
 from ..metrics import contingency
@@ -14,7 +14,8 @@ from .survival import Survival, survival, survival_columns
 
 LEVEL = 0.05  # of the corrected p value
 FEW_VALUES = 5  # a numeric column with at most so many values is a category
-EXPECTED = 5.0  # expected counts below this make the chi-squared test approximate
+EXPECTED = 5.0  # expected counts below this make the chi-squared distribution unfit
+PERMUTED = 9999  # random tables that are drawn then
 CORRECTIONS = ("holm", "bh")
 
 
@@ -82,7 +83,8 @@ def compare_annotations(
 ) -> Annotations:
     """Compare the columns of a table with clusters; nothing is clustered.
 
-    Categories are compared by the chi-squared test, numbers by the Kruskal-Wallis test, survival
+    Categories are compared by the chi-squared test, by permutation where expected counts are
+    small, numbers by the Kruskal-Wallis test, survival
     by the log-rank test (``pip install 'mkclust[survival]'``). Samples without a value are left
     out of that column.
 
@@ -206,10 +208,39 @@ def _compared(name: str, clusters: np.ndarray, column: Any) -> Comparison:
 
 
 def _categories(name: str, groups: np.ndarray, values: np.ndarray) -> Comparison:
+    found = category_test(groups, values)
+    return Comparison(name, found.test, found.statistic, found.p, np.nan, found.effect,
+                      len(values), found.note)  # fmt: skip
+
+
+class CategoryTest(NamedTuple):
+    """A test of the independence of two labelings; `effect` is Cramer's V."""
+
+    test: str
+    statistic: float
+    p: float
+    effect: float
+    note: str
+
+
+def category_test(groups: np.ndarray, values: np.ndarray) -> CategoryTest:
+    """Test whether categories are independent of groups, by the chi-squared statistic.
+
+    Where an expected count is below 5, the p value is that of 9999 random tables with the same
+    margins, and not of the chi-squared distribution.
+
+    >>> category_test(np.array([0, 0, 1, 1] * 5), np.array([0, 0, 1, 1] * 5)).effect
+    1.0
+    """
     counts = contingency(groups, values)
     found = chi2_contingency(counts, correction=False)
-    effect = np.sqrt(found.statistic / (counts.sum() * (min(counts.shape) - 1)))
-    few = int(np.count_nonzero(found.expected_freq < EXPECTED))
-    note = f"{few} of {counts.size} expected counts are below {EXPECTED:g}" if few else ""
-    return Comparison(name, "chi-squared", float(found.statistic), float(found.pvalue), np.nan,
-                      float(effect), len(values), note)  # fmt: skip
+    effect = float(np.sqrt(found.statistic / (counts.sum() * (min(counts.shape) - 1))))
+    expected = found.expected_freq
+    few = int(np.count_nonzero(expected < EXPECTED))
+    if not few:
+        return CategoryTest("chi-squared", float(found.statistic), float(found.pvalue), effect, "")
+    tables = random_table(counts.sum(axis=1), counts.sum(axis=0)).rvs(PERMUTED, random_state=0)
+    drawn = np.sum((tables - expected) ** 2 / expected, axis=(1, 2))
+    p = (1 + np.count_nonzero(drawn >= found.statistic * (1 - 1e-9))) / (1 + PERMUTED)
+    note = f"{few} of {counts.size} expected counts are below {EXPECTED:g}: p by permutation"
+    return CategoryTest("permutation", float(found.statistic), float(p), effect, note)

@@ -135,12 +135,18 @@ def stability(
 
 
 def stability_question(
-    estimator: Any, views: Any, n_splits: int = SPLITS, random_state: int = 0
+    estimator: Any,
+    views: Any,
+    n_splits: int = SPLITS,
+    random_state: int = 0,
+    only: np.ndarray | None = None,
 ) -> Question[Stability]:
-    """Return the refits of `stability` as tasks."""
+    """Return the refits of `stability` as tasks; to some samples `only`, by position, if given."""
     _check_resampling(n_splits, random_state)
     model = fitted(estimator, views)
     data, rows = views_of(model, views, random_state)
+    if only is not None and len(only) < len(data):
+        data, rows = data[only], rows[only]
     n = len(data)
     halves, label = refit_tasks(model, data, n_splits, random_state)
 
@@ -221,7 +227,7 @@ def compared(
         if np.count_nonzero(both := (one >= 0) & (two >= 0)) > 1
     ]
     return Stability(
-        agreement=float(np.mean(pairs)),
+        agreement=float(np.mean(pairs)) if pairs else np.nan,
         pairs=np.array(pairs),
         samples=kept,
         counted=counted.astype(int),
@@ -240,7 +246,7 @@ def _halves(n: int, n_splits: int, random_state: int) -> list[np.ndarray]:
 
 
 def _check_resampling(n_splits: Any, random_state: Any) -> None:
-    if not isinstance(n_splits, Integral) or n_splits < 2:
-        raise InputError(f"n_splits must be a whole number from 2 on, got {n_splits!r}")
+    if not isinstance(n_splits, Integral) or n_splits < 1:
+        raise InputError(f"n_splits must be a whole number from 1 on, got {n_splits!r}")
     if not isinstance(random_state, Integral) or random_state < 0:
         raise InputError(f"random_state must be a whole number from 0 on, got {random_state!r}")
