@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .inspection.choose_k import choose_k
     from .inspection.explain import explain
     from .inspection.stability import stability
+    from .inspection.verdict import verdict
     from .inspection.verify import verify
     from .inspection.view_influence import view_influence
     from .io import inspect, read
@@ -50,7 +51,7 @@ _NAMES = {
     "data.views": ("MultiView",),
     "dual_noise": ("MKCDNM",),
     "graph_fusion": ("GraphFusion",),
-    "inspection": ("choose_k", "explain", "stability", "verify", "view_influence"),
+    "inspection": ("choose_k", "explain", "stability", "verdict", "verify", "view_influence"),
     "io": ("inspect", "read"),
     "methods": ("METHODS", "cluster", "load"),
     "report": ("write_report",),
@@ -87,6 +88,7 @@ __all__ = [
     "plot",
     "read",
     "stability",
+    "verdict",
     "verify",
     "view_influence",
     "write_figures",

@@ -179,13 +179,24 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Return what is known about every sample as columns (n,), by name: `cluster` first.
 
         `views`, the number of views that hold the sample, is there where some are missing,
-        `confidence` where the method has an embedding.
+        `confidence` after `mkclust.cluster`, which judges the clusters (docs/confidence.md).
         """
         check_is_fitted(self, "labels_")
         columns = {"cluster": np.asarray(self.labels_)}
         support: np.ndarray | None = vars(self).get("support_")
         columns |= {} if support is None else {"views": support}
-        return columns | ({"confidence": self.confidence_} if self._has_membership else {})
+        found: Any = vars(self).get("verdict_")
+        known = found is not None and found.confidence is not None
+        return columns | ({"confidence": found.confidence.samples} if known else {})
+
+    def describe(self) -> tuple[str, ...]:
+        """Return the verdict, after `mkclust.cluster`, and what the method did, in sentences."""
+        found: Any = vars(self).get("verdict_")
+        return (*(() if found is None else found.sentences), *self.describe_method())
+
+    def describe_method(self) -> tuple[str, ...]:
+        """Return what the method did, one sentence each."""
+        return ()
 
     def to_frame(self) -> Any:
         """Return `per_sample` and the membership as a pandas DataFrame, indexed by sample."""

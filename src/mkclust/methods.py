@@ -17,6 +17,7 @@ from .dual_noise import MKCDNM
 from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
 from .inspection.choose_k import choose_k
+from .inspection.verdict import verdict as verdict_on
 from .io.files import as_path
 from .io.manifest import require_complete_set
 from .io.models import ADVICE, Archive, check_shape, read_archive, rebuilding
@@ -40,6 +41,7 @@ def cluster(
     random_state: Any = None,
     id: str | None = None,
     verbose: bool = False,
+    verdict: bool = True,
 ) -> Any:
     """Cluster samples that are described by several views.
 
@@ -64,11 +66,15 @@ def cluster(
         index or a column that is recognized (see MultiView).
     verbose : bool
         Whether to print every step to standard error when it starts.
+    verdict : bool
+        Whether to judge the clusters (`mkclust.verdict`): are there any beyond chance, are they
+        reproducible, which views to distrust. It is kept as ``verdict_``.
 
     Returns
     -------
     model : MultiViewClusterer
         The fitted estimator of the method, such as GraphFusion, with ``labels_`` (n,).
+        ``describe()`` says what to think of the clusters, and what was done.
 
     Examples
     --------
@@ -77,23 +83,29 @@ def cluster(
     >>> model = cluster(views, 2, random_state=0)
     >>> model.title, sorted(model.labels_.tolist()).count(0)
     ('Graph fusion', 30)
+    >>> print(model.describe()[0])
+    There are clusters beyond chance (p < 0.001).
     """
     if verbose:
         with listening(partial(print, file=sys.stderr)):
             return cluster(
                 views, n_clusters, method=method, parameters=parameters, missing=missing,
-                n_init=n_init, random_state=random_state, id=id,
+                n_init=n_init, random_state=random_state, id=id, verdict=verdict,
             )  # fmt: skip
     if id is not None:
         views = MultiView(views, id=id)
     shared = {"missing": missing, "n_init": n_init, "random_state": random_state}
     model = estimator_for(method, 2, **{**(parameters or {}), **shared})
+    choice = None
     if isinstance(n_clusters, (str, Iterable)):
         choice = choose_k(model, views, n_clusters)
-        model.set_params(n_clusters=choice.k).fit(views)
+        n_clusters = choice.k
+    model.set_params(n_clusters=n_clusters).fit(views)
+    if choice is not None:
         model.choice_of_k_ = choice
-        return model
-    return model.set_params(n_clusters=n_clusters).fit(views)
+    if verdict:
+        model.verdict_ = verdict_on(model, views, choice=choice)
+    return model
 
 
 def estimator_for(method: str, n_clusters: int, **parameters: Any) -> MultiViewClusterer:

@@ -180,7 +180,7 @@ class SNF(FitsCompleteRows):
             self.metric,
         )
 
-    def describe(self) -> tuple[str, ...]:
+    def describe_method(self) -> tuple[str, ...]:
         """Return what was done, one sentence each."""
         squared = "squared distances" if self.metric == "sqeuclidean" else "distances"
         return (

@@ -71,7 +71,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
     cluster_centers_ : (k, k) array, centers of the unit rows of H*
     inertia_ : float, sum of squared distances of the unit rows to their centers
     membership_ : (n, k) array, probability of every cluster for every sample (docs/confidence.md)
-    confidence_ : (n,) array, probability of each sample's own cluster
     singular_values_ : (k,) array, of all kept eigenvectors side by side
     dimensions_ : (m,) int array, d
     objective_, lower_bound_ : int, the sum of d and a proven lower bound
@@ -233,7 +232,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         """
         return verify_fit(self, views)
 
-    def describe(self) -> tuple[str, ...]:
+    def describe_method(self) -> tuple[str, ...]:
         """Return what was found, one sentence each."""
         names = [str(name) for name in self.view_names_in_]
         kept = ", ".join(f"{d} of {name}" for name, d in zip(names, self.dimensions_, strict=True))

@@ -81,8 +81,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         Sum of the squared distances of those rows to their centers.
     membership_ : (n, k) array
         Probability of every cluster for every sample; rows sum to 1 (docs/confidence.md).
-    confidence_ : (n,) array
-        Probability of each sample's own cluster.
     weights_ : (m,) array
         Weights of the views; they sum to 1. Weights are not quality scores: redundant views
         share their weight, so several good but similar views may each weigh less than one

@@ -8,6 +8,7 @@ from .conflicts import Conflict, conflicts
 from .explain import Explanation, explain
 from .markers import Markers, markers
 from .stability import Stability, stability
+from .verdict import Verdict, verdict
 from .verify import verify
 from .view_influence import ViewInfluence, view_influence
 from .view_noise import view_noise
@@ -23,6 +24,7 @@ __all__ = [
     "Explanation",
     "Markers",
     "Stability",
+    "Verdict",
     "ViewInfluence",
     "ViewProfile",
     "alternatives",
@@ -33,6 +35,7 @@ __all__ = [
     "explain",
     "markers",
     "stability",
+    "verdict",
     "verify",
     "view_influence",
     "view_noise",

@@ -12,6 +12,7 @@ import numpy as np
 from ..agreement.cache import shared_views
 from ..base import MultiViewClusterer, Partitions
 from ..exceptions import InputError
+from ..io.models import storable
 from ..metrics import contingency
 from .fitting import quiet, unfitted, views_of
 from .held_out import held_out_modularity
@@ -29,6 +30,7 @@ HIGH = 1.64  # standard deviations from the null model's mean to its upper limit
 PART = 0.1  # share of a cluster from which a part of it counts as split off
 
 
+@storable
 @dataclass(frozen=True)
 class Candidate:
     """The evidence for one number of clusters.
@@ -77,6 +79,7 @@ class Candidate:
         return found
 
 
+@storable
 @dataclass(frozen=True)
 class ChoiceOfK:
     """A recommended number of clusters and the evidence for all candidates.

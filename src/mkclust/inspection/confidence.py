@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..io.models import storable
 from .fitting import fitted
 from .stability import SPLITS, Stability, stability
 
@@ -31,6 +32,7 @@ class Uncertain(NamedTuple):
     rival: int | None
 
 
+@storable
 @dataclass(frozen=True)
 class Confidence:
     """Confidence of every sample: the reproducibility of its cluster.

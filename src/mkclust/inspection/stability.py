@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..out_of_sample.predictor import OutOfSample
+from ..predict.new_samples import OutOfSample
 from ..progress import step
 from .difference import ari_of
 from .fitting import Question, ask, fitted, sample_names, unfitted, views_of

@@ -11,7 +11,7 @@ import numpy as np
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..graph_fusion import GraphFusion
-from ..io.archive import storable
+from ..io.models import storable
 from .annotations import category_test
 from .choose_k import ROWS, ChoiceOfK, checked_range
 from .confidence import Confidence, confidence_of

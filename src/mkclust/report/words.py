@@ -112,9 +112,9 @@ def citations(model: Any) -> list[str]:
 
 
 def description(model: Any) -> list[str]:
-    """Return what a method did, one sentence each; nothing for methods without `describe`."""
+    """Return what a method did, one sentence each; the verdict is elsewhere."""
     names = tuple(f"{name}:" for name in model.view_names_in_)
-    lines = [line.removesuffix(".") for line in getattr(model, "describe", list)()]
+    lines = [line.removesuffix(".") for line in model.describe_method()]
     return [f"{line}." if line.startswith(names) else sentence(line) for line in lines]
 
 
