@@ -21,7 +21,7 @@ import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 
-from mkclust import MultiView, cluster, datasets, metrics, plot
+from mkclust import MultiView, cluster, datasets, inspection, metrics, plot
 from mkclust.exceptions import MissingRowsWarning
 
 made = datasets.make_views(
@@ -69,17 +69,18 @@ plot.embedding(model, "protein", ax=axes[1])
 # How much the tables matter
 # --------------------------
 # Patients with fewer tables are placed with less confidence, and less often correctly.
-# ``confidence_`` needs no known subtypes.
+# The confidence needs no known subtypes.
 
 known = subtype[views.index].to_numpy()
 match = linear_sum_assignment(contingency_matrix(known, model.labels_), maximize=True)[1]
 right = match[known] == model.labels_
+certain = inspection.confidence(model, views).samples
 groups = [model.support_ == tables for tables in (1, 2, 3)]
 
 figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
 places = np.arange(3)
 share = [right[group].mean() for group in groups]
-confidence = [model.confidence_[group].mean() for group in groups]
+confidence = [certain[group].mean() for group in groups]
 ax.bar(places - 0.2, share, 0.38, label="share in the right cluster", color="#2f6f9f")
 ax.bar(places + 0.2, confidence, 0.38, label="mean confidence", color="#c9d6e2")
 ax.set_xticks(places, [f"{t + 1} of 3 tables\n{groups[t].sum()} patients" for t in range(3)])

@@ -1,4 +1,4 @@
-"""Membership and confidence: probabilities, consistent with labels and with predict."""
+"""Membership: shares of every sample, consistent with labels and with predict."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_every_method_with_an_embedding_has_probabilities(name, views):
     model = fit_quietly(name, views, 3)
     if name in WITHOUT:
         assert not hasattr(model, "cluster_centers_")
-        assert not hasattr(model, "membership_") and not hasattr(model, "confidence_")
+        assert not hasattr(model, "membership_")
         with pytest.raises(AttributeError, match="cluster centers"):
             model.membership_  # noqa: B018
         return
@@ -34,7 +34,6 @@ def test_every_method_with_an_embedding_has_probabilities(name, views):
     assert P.shape == (90, 3) and (P >= 0).all()
     np.testing.assert_allclose(P.sum(axis=1), 1)
     np.testing.assert_array_equal(P.argmax(axis=1), model.labels_)
-    np.testing.assert_array_equal(model.confidence_, P.max(axis=1))
 
 
 def test_an_unfitted_estimator_has_none():
@@ -64,20 +63,20 @@ def test_samples_between_two_clusters_are_less_certain(model):
 
 
 @pytest.mark.parametrize(("noise", "low", "high"), [(0.5, 0.99, 1.0), (3, 0.6, 0.95)])
-def test_the_mean_confidence_follows_the_purity_of_planted_clusters(noise, low, high):
+def test_the_mean_of_the_largest_follows_the_purity_of_planted_clusters(noise, low, high):
     views = make_views(300, 6, 3, noise=noise, random_state=0)
     model = GraphFusion(6, random_state=0).fit(views)
     purity = metrics.purity(views.labels, model.labels_)
     assert low <= purity <= high
-    assert model.confidence_.mean() == pytest.approx(purity, abs=0.15)
+    assert model.membership_.max(axis=1).mean() == pytest.approx(purity, abs=0.15)
 
 
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
-def test_samples_that_a_view_lacks_have_a_confidence(views):
+def test_samples_that_a_view_lacks_have_a_membership(views):
     present = np.random.default_rng(0).random((90, 3)) > 0.3
     present[~present.any(axis=1), 0] = True
     model = GraphFusion(3, random_state=0).fit(MultiView(views, present=present))
-    assert np.isfinite(model.confidence_).all() and model.confidence_.shape == (90,)
+    assert np.isfinite(model.membership_).all() and model.membership_.shape == (90, 3)
 
 
 def test_a_drawn_sample_gives_the_membership_of_all(views):
@@ -86,7 +85,7 @@ def test_a_drawn_sample_gives_the_membership_of_all(views):
     np.testing.assert_array_equal(here.membership_.argmax(axis=1), here.labels_)
 
 
-def test_the_frame_has_confidence_and_membership_by_sample_name(views):
+def test_the_frame_has_the_membership_by_sample_name(views):
     pd = pytest.importorskip("pandas")
     names = [f"p{i}" for i in range(90)]
     frames = {
@@ -96,15 +95,13 @@ def test_the_frame_has_confidence_and_membership_by_sample_name(views):
         {k: v.sample(frac=1, random_state=1) for k, v in frames.items()}
     )
     frame = model.to_frame()
-    assert list(frame) == ["cluster", "confidence", "membership_0", "membership_1", "membership_2"]
-    own = frame.filter(like="membership").max(axis=1)
-    np.testing.assert_array_equal(own, frame["confidence"])
+    assert list(frame) == ["cluster", "membership_0", "membership_1", "membership_2"]
     np.testing.assert_array_equal(frame.index, model.sample_names_in_)
 
 
 def test_one_cluster_is_certain(views):
     model = GraphFusion(1, random_state=0).fit(views)
-    np.testing.assert_array_equal(model.confidence_, np.ones(90))
+    np.testing.assert_array_equal(model.membership_, np.ones((90, 1)))
 
 
 def test_rows_at_their_centers_are_certain():

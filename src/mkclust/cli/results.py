@@ -16,7 +16,7 @@ from ..base import MultiViewClusterer
 from ..data.checksums import joint_checksum, view_checksums
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
-from ..inspection import confidence
+from ..inspection import Verdict
 from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
 from ..io.files import naming
 from ..io.manifest import MAX_BYTES
@@ -30,7 +30,7 @@ DIGITS = 4  # of a confidence in a table
 PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
 TOO_LARGE = (  # n rows, f names or k x k numbers: in files of their own, or in none
     "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
-    "sample_names_in_", "view_feature_names_in_", "feature_names_in_",
+    "sample_names_in_", "view_feature_names_in_", "feature_names_in_", "verdict_",
 )  # fmt: skip
 
 
@@ -39,7 +39,7 @@ def as_dict(model: MultiViewClusterer, views: MultiView | LargeViews) -> dict[st
 
     Keys: ``schema``, ``version``, ``method`` (name, title, reference), ``parameters``, ``input``,
     ``clusters`` (sizes), ``fitted`` (public fitted attributes), ``description`` (sentences) and,
-    with known classes, ``metrics``; where the method has an embedding, ``confidence``.
+    with known classes, ``metrics``; of a judged model, ``verdict`` and ``confidence``.
     """
     fitted = {
         name[:-1]: plain(value)
@@ -76,15 +76,25 @@ def as_dict(model: MultiViewClusterer, views: MultiView | LargeViews) -> dict[st
         }
     if views.labels is not None:
         result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
-    if model._has_membership:
-        certain = confidence(model, views.index)
-        result["confidence"] = {
+    return result | _judged(vars(model).get("verdict_"))
+
+
+def _judged(found: Verdict | None) -> dict[str, Any]:
+    """Return the verdict, and the confidence of the clusters and the least certain samples."""
+    if found is None:
+        return {}
+    names = ("structured", "p_value", "reproducibility", "distrusted_views", "missingness")
+    words = {"words": list(found.sentences)}
+    judged = {"verdict": words | {name: plain(getattr(found, name)) for name in names}}
+    certain = found.confidence
+    if certain is not None:
+        judged["confidence"] = {
             "words": str(certain),
             "mean": certain.mean,
             "clusters": plain(certain.clusters),
             "least": [plain(sample._asdict()) for sample in certain.least()],
         }
-    return result
+    return judged
 
 
 def valid(text: str) -> str:
@@ -120,8 +130,8 @@ def write_predictions(folder: Path, model: Any, views: MultiView | LargeViews) -
     """Write labels.csv and embedding.npz of new samples."""
     H = model.transform(views)
     labels = nearest_centers(H, model.cluster_centers_)
-    certain = np.round(model._membership_of(H).max(axis=1), DIGITS)
-    _write_labels(folder, views, {"cluster": labels, "confidence": certain})
+    clear = np.round(model._membership_of(H).max(axis=1), DIGITS)
+    _write_labels(folder, views, {"cluster": labels, "membership": clear})
     write_npz_atomic(folder / "embedding.npz", embedding=H, labels=labels)
 
 
@@ -133,7 +143,7 @@ def _write_labels(folder: Path, views: MultiView | LargeViews, columns: Mapping[
 
 def _write_parts(folder: Path, model: MultiViewClusterer) -> None:
     """Write labels, embedding and confidence, a million rows to a part."""
-    H = getattr(model, "embedding_", None)
+    H, columns = getattr(model, "embedding_", None), model.per_sample()
     for number, start in enumerate(range(0, len(model.labels_), PART)):
         stop = min(start + PART, len(model.labels_))
         name = f"part-{number:05}.npy"
@@ -141,8 +151,8 @@ def _write_parts(folder: Path, model: MultiViewClusterer) -> None:
         if H is not None:
             rows = H[start:stop]
             _save_part(folder / "embedding" / name, rows)
-            certain = model._membership_of(rows).max(axis=1)
-            _save_part(folder / "confidence" / name, certain)
+        if "confidence" in columns:
+            _save_part(folder / "confidence" / name, columns["confidence"][start:stop])
 
 
 def _save_part(path: Path, rows: np.ndarray) -> None:

@@ -19,7 +19,7 @@ from ..agreement.cache import shared_views
 from ..base import MultiViewClusterer
 from ..data.views import MultiView
 from ..exceptions import MkclustWarning
-from ..inspection import ChoiceOfK, choose_k, confidence
+from ..inspection import ChoiceOfK, Stability, choose_k, verdict
 from ..large.views import LargeViews
 from ..progress import listening
 from ..report import pageable, prepare_report, write_report
@@ -120,6 +120,8 @@ def _computed(job: Job, data: MultiView | LargeViews, watch: Stopwatch) -> Outco
             checked, skipped = answers_for(
                 model, data, job.checks, job.markers, fit_seconds, drawing
             )
+            refits = next((each for each in checked if isinstance(each, Stability)), None)
+            model.verdict_ = verdict(model, data, choice=choice, stability=refits)
             compared, not_compared = found_annotations(job.clinical, model, data.index)
             checked, skipped = [*checked, *compared], [*skipped, *not_compared]
     notes = [*job.warnings, *caught]
@@ -179,11 +181,15 @@ def _print(
     console = Console(highlight=False, quiet=job.quiet, stderr=job.json)
     for note in data.notes:
         console.print(f"[dim]{clean(in_options(note))}[/]")
+    first, *others = job.model.verdict_.sentences
+    console.print(f"[bold]{clean(first)}[/]")
+    for line in others:
+        console.print(clean(line))
     if found.choice is not None:
         console.print(choice_table(found.choice, job.model))
     console.print(summary(job.model, data))
-    if job.model._has_membership and job.model.n_clusters > 1:
-        console.print(f"[bold]Confidence:[/] {confidence(job.model)}")
+    if (certain := job.model.verdict_.confidence) is not None:
+        console.print(f"[bold]Confidence:[/] {certain}")
     for answer in found.checked:
         console.print(f"[bold]{answer.title}:[/] {clean(str(answer))}")
     for line in found.skipped:

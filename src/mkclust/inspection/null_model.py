@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import norm
 
 from ..data.views import MultiView
 
 FEW = 10  # distinct values up to which a column is taken as discrete
 EXPONENTS = -4.0, 6.0  # of the Yeo-Johnson transform that are tried: from, up to and without
 BENDS = 1e-3, 0.25, 0.5, 1.0, 2.0, 4.0  # b of arcsinh(b y), in median deviations, tried for tails
+EVIDENT = 10.8  # twice the gain in log-likelihood from which a transform is made (p = 0.001)
+POINTS = 99  # quantiles of a Gaussian from which mean and variance of a column are computed
 FLAT = 1e-9  # an exponent or a variance nearer to 0 is taken as this
 THIN = 0.1, 1 / 3  # share of nonzero entries up to which they are dealt out: sparse, discrete views
 
@@ -104,6 +107,7 @@ class _Columns:
 
     Columns are first standardized, so that the draws do not depend on units. Exponents and bends
     of all columns are found at once, which is a hundred times quicker than a search for each.
+    Columns mapped back from a Gaussian are stretched to the mean and variance of the data.
     """
 
     def __init__(self, table: np.ndarray) -> None:
@@ -117,14 +121,23 @@ class _Columns:
         self.middle = np.median(Y, axis=0)
         self.bends = _best_bends(Y - self.middle)
         self.symmetric = np.arcsinh(self.bends * (Y - self.middle)) / self.bends
+        spread, points = self.symmetric.std(axis=0), norm.ppf((np.arange(POINTS) + 0.5) / POINTS)
+        back = self._back(self.symmetric.mean(axis=0) + points[:, None] * spread)
+        self.mean, width = back.mean(axis=0), back.std(axis=0)
+        self.stretch = np.divide(table.std(axis=0), width, out=np.ones_like(width), where=width > 0)
         steps = _steps(table)
         self.discrete = np.flatnonzero((steps < FEW) & (steps > 0))
         self.whole = np.flatnonzero((steps >= FEW) & (table == np.round(table)).all(axis=0))
 
-    def like(self, drawn: np.ndarray) -> np.ndarray:
-        """Map rows (n, f) of the symmetric space back to values like those of the table."""
+    def _back(self, drawn: np.ndarray) -> np.ndarray:
+        """Undo the transform, within the range of the data."""
         Y = np.sinh(self.bends * drawn) / self.bends + self.middle
         found = yeo_johnson(Y, self.exponents, inverse=True) * self.scale + self.center
+        return np.clip(found, self.low, self.high)
+
+    def like(self, drawn: np.ndarray) -> np.ndarray:
+        """Map rows (n, f) of the symmetric space back to values like those of the table."""
+        found = self.center + (self._back(drawn) - self.mean) * self.stretch
         found = np.clip(found, self.low, self.high)
         found[:, self.whole] = np.round(found[:, self.whole])
         at = self.discrete
@@ -157,7 +170,7 @@ def yeo_johnson(X: np.ndarray, exponents: np.ndarray, inverse: bool = False) -> 
 def _best_exponents(Z: np.ndarray) -> np.ndarray:
     """Return the exponent of every standardized column (n, f) at which it is most Gaussian.
 
-    It is the vertex of a parabola through the likelihoods at whole numbers around the best one.
+    It is 1 where skewness is not evident, and else the vertex of a parabola through the likelihoods at whole numbers around the best one.
     """
     tried = np.arange(*EXPONENTS)
     bend = np.sum(np.sign(Z) * np.log1p(np.abs(Z)), axis=0)
@@ -170,7 +183,9 @@ def _best_exponents(Z: np.ndarray) -> np.ndarray:
     below, at, above = (np.take_along_axis(likelihood, best[None] + d, 0)[0] for d in (-1, 0, 1))
     bent = below - 2 * at + above
     shift = np.divide(below - above, 2 * bent, out=np.zeros_like(bent), where=bent < 0)
-    return np.asarray(tried[best] + np.clip(shift, -1, 1))
+    found = tried[best] + np.clip(shift, -1, 1)
+    gain = 2 * (likelihood.max(axis=0) - likelihood[tried == 1][0])
+    return np.where(gain > EVIDENT, found, 1.0)
 
 
 def _best_bends(Y: np.ndarray) -> np.ndarray:
@@ -182,7 +197,9 @@ def _best_bends(Y: np.ndarray) -> np.ndarray:
         - np.log1p((b * Y) ** 2).mean(axis=0) / 2
         for b in tried
     ]
-    return np.asarray(np.take_along_axis(tried, np.argmax(likelihood, axis=0)[None], 0)[0])
+    best = np.argmax(likelihood, axis=0)
+    gain = 2 * len(Y) * (np.max(likelihood, axis=0) - likelihood[0])
+    return np.asarray(np.take_along_axis(tried, np.where(gain > EVIDENT, best, 0)[None], 0)[0])
 
 
 def _dealt_out(view: Any) -> bool:

@@ -101,8 +101,9 @@ def stability(
     """Refit an estimator to halves of the samples and compare the labels.
 
     Each split draws two disjoint halves; the estimator itself is refitted to each, with 3 starts
-    of k-means, and predicts the other half where it can. A refit to half the samples takes a quarter to half of the time of the fit; as
-    many run at once as there are cores. Of more than 20 000 samples 5000 are drawn first.
+    of k-means, and predicts the other half where it can. A refit to half the samples takes a
+    quarter to half of the time of the fit; as many run at once as there are cores. Of more than
+    20 000 samples 5000 are drawn first.
 
     Parameters
     ----------

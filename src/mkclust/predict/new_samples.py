@@ -121,10 +121,10 @@ def embedding_blocks(
 
 
 class Membership:
-    """Mixin with `membership_` and `confidence_`, from the embedding and the cluster centers.
+    """Mixin with `membership_`, from the embedding and the cluster centers.
 
-    Both are computed when they are read, in O(n k r), and are not stored. An estimator without
-    cluster centers has neither attribute.
+    It says how clearly a sample lies in a cluster, and is not calibrated. It is computed when it
+    is read, in O(n k r), and not stored. An estimator without cluster centers has none.
     """
 
     labels_: np.ndarray
@@ -134,15 +134,9 @@ class Membership:
 
     @property
     def membership_(self) -> np.ndarray:
-        """Probability of every cluster for every sample, (n, k); rows sum to 1."""
+        """How clearly every sample lies in every cluster, (n, k); rows sum to 1."""
         self._require_centers("membership_")
         return np.concatenate(list(self._membership_blocks()))
-
-    @property
-    def confidence_(self) -> np.ndarray:
-        """Probability of each sample's own cluster, (n,)."""
-        self._require_centers("confidence_")
-        return np.concatenate([P.max(axis=1) for P in self._membership_blocks()])
 
     @property
     def _has_membership(self) -> bool:
