@@ -170,7 +170,8 @@ def yeo_johnson(X: np.ndarray, exponents: np.ndarray, inverse: bool = False) -> 
 def _best_exponents(Z: np.ndarray) -> np.ndarray:
     """Return the exponent of every standardized column (n, f) at which it is most Gaussian.
 
-    It is 1 where skewness is not evident, and else the vertex of a parabola through the likelihoods at whole numbers around the best one.
+    It is 1 where skewness is not evident, and else the vertex of a parabola through the
+    likelihoods at whole numbers around the best one.
     """
     tried = np.arange(*EXPONENTS)
     bend = np.sum(np.sign(Z) * np.log1p(np.abs(Z)), axis=0)

@@ -132,6 +132,7 @@ def stability(
     >>> found.agreement, found.moved
     (1.0, [])
     """
+    _check_resampling(n_splits, random_state)
     return ask(stability_question(estimator, views, n_splits, random_state))
 
 
@@ -143,7 +144,6 @@ def stability_question(
     only: np.ndarray | None = None,
 ) -> Question[Stability]:
     """Return the refits of `stability` as tasks; to some samples `only`, by position, if given."""
-    _check_resampling(n_splits, random_state)
     model = fitted(estimator, views)
     data, rows = views_of(model, views, random_state)
     if only is not None and len(only) < len(data):
@@ -247,7 +247,7 @@ def _halves(n: int, n_splits: int, random_state: int) -> list[np.ndarray]:
 
 
 def _check_resampling(n_splits: Any, random_state: Any) -> None:
-    if not isinstance(n_splits, Integral) or n_splits < 1:
-        raise InputError(f"n_splits must be a whole number from 1 on, got {n_splits!r}")
+    if not isinstance(n_splits, Integral) or n_splits < 2:
+        raise InputError(f"n_splits must be a whole number from 2 on, got {n_splits!r}")
     if not isinstance(random_state, Integral) or random_state < 0:
         raise InputError(f"random_state must be a whole number from 0 on, got {random_state!r}")
