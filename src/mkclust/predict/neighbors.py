@@ -8,25 +8,21 @@ rows, which minimizes $\sum_j a_j\|e - e_j\|^2$ over its edges a in the fused gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..data.checksums import ABSENT, hash_rows
 from ..data.kinds import KERNEL
 from ..graphs.affinity import scale_number
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.neighbors import smallest
 from ..io.models import check_shape, storable
-from ..kernels.functions import dense
 from ..linalg.scaling import squared_norms
 from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
-
-BLOCK = 1 << 20  # entries of a sparse view made dense at a time
-ABSENT = bytes(16)  # digest of an absent row
 
 Distances = Callable[[Any, np.ndarray | None], list[np.ndarray]]
 """Function of new rows (b, f) and self-similarities to squared distances (b, n), one a metric."""
@@ -137,20 +133,24 @@ class NeighborExtension(Extension):
                     weight = (1 - self.joint_share) * (view.weight or weights[weights > 0].mean())
                     E[rows] += weight * self._mean(far[p], view.held, angular[p], shares[p])
             self._add_joint(E, far, present, max(shares, key=len))
-            for i, key in enumerate(_row_keys(new.views, present) if fitted else ()):
-                if key in fitted:
-                    E[i] = self.embedding[fitted[key]]
+            if fitted:
+                keys = np.column_stack([hash_rows(view) for view in new.views])
+                keys[~present] = ABSENT
+                for i, key in enumerate(keys):
+                    if (place := fitted.get(key.tobytes())) is not None:
+                        E[i] = self.embedding[place]
             return E
 
         return embed
 
     def _fitted_places(self) -> dict[bytes, int]:
-        """Return the fitted samples by the digests of their rows; {} where kernels were given."""
+        """Return the fitted samples by the hashes of their rows; {} where kernels were given."""
         if self.given:
             return {}
-        own = [view.view for view in self.views]
-        keys = _row_keys(own, np.column_stack([view.held for view in self.views]), packed=True)
-        return {key: i for i, key in reversed(list(enumerate(keys)))}
+        keys = np.full((len(self.embedding), len(self.views)), ABSENT)
+        for p, view in enumerate(self.views):
+            keys[view.held, p] = hash_rows(view.view)
+        return {key.tobytes(): i for i, key in reversed(list(enumerate(keys)))}
 
     def _mean(
         self,
@@ -252,28 +252,6 @@ def neighbor_extension(
         n_neighbors=n_neighbors,
         joint_share=joint_share,
     )
-
-
-def _row_keys(views: Sequence[Any], held: np.ndarray, packed: bool = False) -> list[bytes]:
-    """Return a key per sample that is equal for samples with equal rows in the views they have.
-
-    Views have a row per sample, or, where they are `packed`, per sample that `held` (n, m) marks.
-    """
-    keys = [b""] * len(held)
-    for view, here in zip(views, held.T, strict=True):
-        digests = iter(_row_digests(view))
-        for i, there in enumerate(here.tolist()):
-            own = next(digests) if there or not packed else ABSENT
-            keys[i] += own if there else ABSENT
-    return keys
-
-
-def _row_digests(view: Any) -> Iterator[bytes]:
-    height = max(1, BLOCK // view.shape[1])
-    for start in range(0, view.shape[0], height):
-        rows = np.ascontiguousarray(dense(view[start : start + height]), dtype=np.float64)
-        rows = rows + 0  # a negative zero is zero
-        yield from (blake2b(row.tobytes(), digest_size=16).digest() for row in rows)
 
 
 def _in_own_unit(spreads: Sequence[float], kernel: Any) -> tuple[float, ...]:
