@@ -5,18 +5,18 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.metrics.pairwise import euclidean_distances
 
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView
 from mkclust.data.datasets import make_views
 from mkclust.data.input_warnings import isolated_share, warn_of_isolation
 from mkclust.exceptions import DegenerateWarning
-from mkclust.linalg.scaling import squared_distances
 
 X = make_views(60, 3, 1, noise=0.5, random_state=0).views[0]
 
 
 def gaussian(width):
-    squared = squared_distances(X)
+    squared = euclidean_distances(X, squared=True)
     return np.exp(-squared / (2 * width**2 * squared.max()))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,6 @@ from ..exceptions import InputError
 ROUNDING = 1e-14  # of the largest entry: a column that varies by less is constant
 NEGLIGIBLE = 1e-10  # of the largest in the view: what is left of a column after cancellation
 BLOCK = 1 << 17  # entries: a megabyte at a time
-PANEL = 256  # rows: enough for a product at full speed, and few enough to stay in the cache
 
 
 @dataclass(frozen=True)
@@ -124,19 +123,13 @@ def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:
     return np.asarray(top - bottom > tolerance)
 
 
-def rescaled(X: Any) -> Any:
-    """Divide X by its largest entry where products would overflow or underflow."""
-    unit = unit_of(X)
-    return X if unit == 1 else in_units(X, unit)
-
-
 def in_units(X: Any, unit: float) -> Any:
     """Return X / unit without computing 1 / unit, which may be infinite."""
     return _divided(X, np.full(X.shape[1], unit)) if sp.issparse(X) else X / unit
 
 
 def unit_of(X: Any) -> float:
-    """Return the divisor of `rescaled`: 1, or the largest entry where that is out of bounds."""
+    """Return 1, or the largest entry where that is out of bounds."""
     peak = float(abs(X).max())
     return 1.0 if peak == 0 or 1e-6 < peak < 1e50 else peak
 
@@ -152,63 +145,6 @@ def mean_squared_distance(X: Any) -> float:
     if not spread > 1e-14 * squared_norms(X).max():
         raise InputError("it is constant: all its samples are the same")
     return float(spread)
-
-
-def squared_distances(
-    X: Any, factor: float = 1.0, transform: Callable[[np.ndarray], Any] | None = None
-) -> np.ndarray:
-    r"""Compute $c\,D^2_{ij} = c\,(|x_i|^2 + |x_j|^2 - 2x_i^Tx_j)$, (n, n), in place.
-
-    `transform` is applied in place to blocks of rows while they are in the cache.
-
-    >>> squared_distances(np.array([[0.0], [3.0]]), factor=-1.0)
-    array([[ 0., -9.],
-           [-9.,  0.]])
-    """
-    norms = squared_norms(X)
-    nearest = np.maximum if factor > 0 else np.minimum  # no squared distance is below 0
-
-    def finish(block: np.ndarray, itself: np.ndarray) -> None:
-        nearest(block, np.zeros_like(block), out=block)  # numpy is four times slower with 0.0
-        block[np.arange(len(block)), itself] = 0.0
-        if transform is not None:
-            transform(block)
-
-    if not sp.issparse(X):
-        ones = np.ones_like(norms)
-        left = np.column_stack([X * (-2 * factor), norms * factor, ones * factor])
-        return _symmetric_product(left, np.column_stack([X, ones, norms]), finish)
-    squared = (X @ X.T).toarray()
-    for rows in row_blocks(squared):
-        block = squared[rows]
-        block *= -2 * factor
-        block += factor * (norms[rows, None] + norms)
-        finish(block, np.arange(len(norms))[rows])
-    squared += squared.T.copy()  # the rounding of a sparse product need not be symmetric
-    squared /= 2
-    return squared
-
-
-def _symmetric_product(
-    left: np.ndarray, right: np.ndarray, finish: Callable[[np.ndarray, np.ndarray], Any]
-) -> np.ndarray:
-    """Return left @ right.T (n, n), which is known to be symmetric.
-
-    Only the upper triangle is computed. `finish` is applied to each block of rows while it is in
-    the cache, then the block is mirrored.
-    """
-    n = len(left)
-    product, below = np.empty((n, n), left.dtype), np.tri(PANEL, k=-1, dtype=bool)
-    for start in range(0, n, PANEL):
-        stop = min(start + PANEL, n)
-        above = product[start:stop, start:]
-        np.matmul(left[start:stop], right[start:].T, out=above)
-        for rows in row_blocks(above):
-            finish(above[rows], np.arange(len(above))[rows])
-        product[stop:, start:stop] = above[:, stop - start :].T
-        corner = above[:, : stop - start]
-        np.copyto(corner, corner.T.copy(), where=below[: stop - start, : stop - start])
-    return product
 
 
 def cross_distances(X: Any, Y: Any) -> np.ndarray:
