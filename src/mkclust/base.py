@@ -267,6 +267,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
     def _label(self, H: np.ndarray, k: int) -> None:
         """Set labels and centers by k-means on the unit rows of an embedding (n, r)."""
         self.embedding_ = H
+        step("k-means")
         found = kmeans_clusters(H, k, self.n_init, check_random_state(self.random_state))
         self.labels_, self.cluster_centers_ = found.labels, found.centers
         self.inertia_ = found.inertia

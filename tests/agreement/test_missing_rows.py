@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from _support.planted import consensus_of
 from _support.planted import given as given_spectra
 from mkclust import MKCDNM, GraphFusion, MultiView, datasets, metrics, write_report
-from mkclust.agreement.common_rows import orthonormal_prefixes, overlap_on_common_rows
-from mkclust.agreement.overlap import overlap
+from mkclust.agreement.overlap import orthonormal_prefixes, overlap, overlap_on_common_rows
 from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.cli.app import app
 from mkclust.cli.summary import summary

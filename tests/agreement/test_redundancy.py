@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.spatial.distance import pdist
 
-from mkclust.agreement import redundancy as module
-from mkclust.agreement.redundancy import redundancy
+from mkclust.agreement import weights as module
+from mkclust.agreement.weights import redundancy
 from mkclust.graphs.metrics import Metric
 
 

@@ -7,12 +7,15 @@ import scipy.sparse as sp
 from _support.planted import Given, orthonormal, random_spectra
 from mkclust import MultiView
 from mkclust.agreement.cache import shared_views
-from mkclust.agreement.common_rows import orthonormal_prefixes, overlap_on_common_rows
-from mkclust.agreement.overlap import overlap
-from mkclust.agreement.spectra import view_spectra, view_spectra_of
-from mkclust.agreement.subspaces import GraphSubspaces, KernelSubspaces
+from mkclust.agreement.overlap import orthonormal_prefixes, overlap, overlap_on_common_rows
+from mkclust.agreement.subspaces import (
+    GraphSubspaces,
+    KernelSubspaces,
+    view_spectra,
+    view_spectra_of,
+)
 from mkclust.exceptions import InputError
-from mkclust.graphs.operator import CenteredGraph
+from mkclust.graphs.affinity import CenteredGraph
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.eigenpairs import Spectrum
 from mkclust.progress import listening

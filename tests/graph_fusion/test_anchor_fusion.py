@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from mkclust import GraphFusion, MultiView, datasets, load
 from mkclust.data.memory import physical_memory
 from mkclust.exceptions import InputError, MissingRowsWarning
-from mkclust.graph_fusion import search
+from mkclust.graph_fusion import view_graphs as search
 from mkclust.graph_fusion.anchors import (
     AnchorRows,
     anchor_links,

@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 from sklearn.neighbors import NearestNeighbors
 
 from mkclust import GraphFusion, MultiView, datasets, metrics
-from mkclust.agreement.redundancy import redundancy
+from mkclust.agreement.weights import redundancy
 from mkclust.exceptions import InputError
 from mkclust.graph_fusion.diffusion_map import diffusion_map
 from mkclust.graphs.affinity import affinity_graph, knn_affinity, self_tuning_affinity

@@ -9,7 +9,7 @@ from mkclust.agreement.chance import chance_of_overlap, unrelated_positions
 from mkclust.agreement.weights import view_weights
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
-from mkclust.graph_fusion import search
+from mkclust.graph_fusion import view_graphs as search
 from mkclust.graph_fusion.anchors import (
     anchor_links,
     sample_size,
@@ -23,8 +23,7 @@ from mkclust.graph_fusion.diffusion_map import (
     n_components_for,
 )
 from mkclust.graph_fusion.fusion import joint_weights
-from mkclust.graph_fusion.search import check_memory, graph_memory, neighbor_search
-from mkclust.graph_fusion.view_graphs import ViewGraphs
+from mkclust.graph_fusion.view_graphs import ViewGraphs, check_memory, graph_memory, neighbor_search
 from mkclust.graphs.anchors import anchor_groups
 from mkclust.graphs.metrics import joint_metric
 from mkclust.progress import listening

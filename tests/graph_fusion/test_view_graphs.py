@@ -20,6 +20,7 @@ from mkclust.graph_fusion.fusion import (
 )
 from mkclust.graph_fusion.view_graphs import ViewGraphs
 from mkclust.graphs.affinity import (
+    CenteredGraph,
     affinity_graph,
     degree_normalized,
     knn_affinity,
@@ -28,7 +29,6 @@ from mkclust.graphs.affinity import (
 )
 from mkclust.graphs.metrics import joint_metric, view_metrics
 from mkclust.graphs.neighbors import neighborhood
-from mkclust.graphs.operator import CenteredGraph
 from mkclust.progress import listening
 
 N = 24
@@ -111,7 +111,7 @@ class TestViewGraphs:
             np.testing.assert_allclose(K @ V, V * spectrum.values, atol=1e-9)
 
     def test_redundancy_is_that_of_first_metrics_and_graphs(self, rng):
-        from mkclust.agreement.redundancy import redundancy
+        from mkclust.agreement.weights import redundancy
 
         X = rng.standard_normal((N, 3)) + 20  # far from the origin, where cosines say little
         present = partly(rng).present

@@ -6,7 +6,7 @@ import pytest
 from _support.fits import fit_quietly
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, load, metrics
 from mkclust.data.datasets import make_views
-from mkclust.linalg.membership import membership, temperature
+from mkclust.linalg.kmeans import membership, temperature
 
 WITHOUT = ("cagl", "oplf", "swmc")  # labels without centers in an embedding, CAGL on clear data
 

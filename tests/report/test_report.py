@@ -16,7 +16,7 @@ from _support.page import Page
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, stability, write_report
 from mkclust.agreement.cache import shared_views
 from mkclust.agreement.chance import mean_agreement, ranking
-from mkclust.agreement.spectra import ViewSpectra
+from mkclust.agreement.subspaces import ViewSpectra
 from mkclust.dual_noise.consensus import Noise
 from mkclust.dual_noise.dimensions import Certificate, Round
 from mkclust.exceptions import InputError, MkclustWarning

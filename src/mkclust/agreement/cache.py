@@ -1,4 +1,4 @@
-"""Work on single views that several fits share, inside the block that makes them."""
+"""Memoize graphs and eigenvectors of views inside `with shared_views()`."""
 
 from __future__ import annotations
 

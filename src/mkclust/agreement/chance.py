@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincc
 
-from .common_rows import orthonormal_prefixes
-from .overlap import Overlap
+from .overlap import Overlap, orthonormal_prefixes
 
 MISSED = 0.001  # probability that a view unrelated to all others is taken for related
 

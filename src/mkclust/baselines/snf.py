@@ -15,10 +15,15 @@ from ..base import Partitions, check_indefinite
 from ..data.memory import physical_memory
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..graphs.affinity import default_n_neighbors, degree_normalized, knn_affinity, placed
+from ..graphs.affinity import (
+    CenteredGraph,
+    default_n_neighbors,
+    degree_normalized,
+    knn_affinity,
+    placed,
+)
 from ..graphs.metrics import EUCLIDEAN, KERNEL_DISTANCE, Metric, view_metrics
 from ..graphs.neighbors import neighborhood
-from ..graphs.operator import CenteredGraph
 from ..kernels.functions import dense
 from ..kernels.given import check_kernel
 from ..linalg.eigenpairs import top_eigenpairs

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.utils.random import sample_without_replacement
 
 from ..agreement.chance import unrelated_in
-from ..agreement.spectra import view_spectra
-from ..agreement.subspaces import KernelSubspaces
+from ..agreement.subspaces import KernelSubspaces, view_spectra
 from ..base import KernelClusterer
 from ..data.memory import physical_memory
 from ..data.views import MultiView

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..agreement.spectra import view_spectra
-from ..agreement.subspaces import GraphSubspaces
+from ..agreement.subspaces import GraphSubspaces, view_spectra
 from ..agreement.weights import ViewWeights
 from ..base import INDEFINITE, MultiViewClusterer, Partitions
 from ..data.views import MultiView
@@ -20,8 +19,7 @@ from ..large.kmeans import kmeans, seed_of
 from ..large.views import LargeViews
 from ..linalg.checks import Verification
 from ..linalg.eigenpairs import with_fixed_signs
-from ..linalg.kmeans import kmeans_labels
-from ..linalg.membership import DIFFUSION
+from ..linalg.kmeans import DIFFUSION, kmeans_labels
 from ..predict.anchors import AnchorExtension
 from ..predict.neighbors import NeighborExtension, neighbor_extension, neighbor_view
 from ..predict.new_samples import OutOfSample
@@ -29,9 +27,8 @@ from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
 from .fusion import JOINT, embedded_graph, fuse, in_all_used, in_no_used, joint_weights
 from .missingness import DEPENDENT, ProjectedGraph, missingness_p_value
-from .search import check_memory, neighbor_search
 from .verify import verify_fit
-from .view_graphs import ViewGraphs
+from .view_graphs import ViewGraphs, check_memory, neighbor_search
 
 
 class GraphFusion(OutOfSample, MultiViewClusterer):

@@ -20,7 +20,7 @@ from scipy.special import gammainc
 
 from .metrics import Metric, SummedMetric
 
-EXACT_UP_TO = 20_000  # samples; beyond it graph fusion uses anchors (graph_fusion/search.py)
+EXACT_UP_TO = 20_000  # samples; beyond it graph fusion uses anchors (graph_fusion/view_graphs.py)
 WHOLE = 1 << 12  # samples: all products are in memory up to this n, 128 MB
 TILE = 1 << 10  # samples per side, and samples of the draw that bounds are taken from
 STRIP = 1 << 7  # rows at a time, so that elementwise steps stay in cache

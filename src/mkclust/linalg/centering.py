@@ -7,14 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..exceptions import InputError
-from ..io.models import storable
 from .scaling import row_blocks
 
 JITTER = 1e-12  # added to the centered diagonal before normalizing, as in the published kernels
 CONSTANT = 50  # rounding errors of the largest diagonal entry that equal samples may leave
 
 
-@storable
 @dataclass(frozen=True)
 class Centering:
     r"""The map $K_{ij} \leftarrow (K_{ij} - h_i - h_j)\,s_is_j$ that was applied to a kernel.

@@ -32,6 +32,8 @@ AGREES = 1e-6  # tolerance for the row of a fitted sample, recomputed by a user'
 Term = Callable[[Any, np.ndarray | None], np.ndarray]
 """A function from rows (b, f_p) of one view and their self-similarities, if known, to (b, k)."""
 
+storable(Centering)  # a field of `KernelView`
+
 
 @storable
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from ..exceptions import InputError
 from ..kernels.functions import dense
 from ..large.blocks import block_height, map_blocks
 from ..large.views import LargeViews, refuse_not_finite
-from ..linalg.kmeans import nearest_centers
-from ..linalg.membership import ORTHONORMAL, membership, temperature
+from ..linalg.kmeans import ORTHONORMAL, membership, nearest_centers, temperature
 
 ROWS_AT_ONCE = 32 << 20  # bytes of similarities (b, n) per thread at a time
 EMBEDDED_AT_ONCE = 65_536  # rows of the embedding whose membership is computed at a time

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..agreement.cache import reused
 from ..agreement.chance import ranking, unrelated
-from ..agreement.spectra import view_spectra_of
+from ..agreement.subspaces import view_spectra_of
 from ..dual_noise import MKCDNM
 from ..inspection.survival import Survival
 from . import drawing

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ..agreement.chance import mean_agreement, ranking, unrelated
-from ..agreement.spectra import ViewSpectra, view_spectra_of
+from ..agreement.subspaces import ViewSpectra, view_spectra_of
 from ..dual_noise.consensus import Noise
 from ..exceptions import InputError, MkclustWarning, warn
 from ..inspection import Markers, Stability
