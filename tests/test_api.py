@@ -12,7 +12,7 @@ pytestmark = pytest.mark.versions
 HOW = """the public interface is not the one listed in tests/api.txt:
 {difference}
 Lines that went or changed break users' programs: keep the old way working with a warning first
-(docs/promises.md, "Stable interfaces"). Where the change is meant, `make api` lists it anew, and
+(docs/guarantees.md). Where the change is meant, `make api` lists it anew, and
 CHANGELOG.md says so."""
 
 
