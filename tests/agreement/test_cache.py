@@ -24,33 +24,6 @@ def test_inside_a_block_a_key_is_made_once():
     assert make.calls == 2
 
 
-def test_outside_a_block_everything_is_made_anew():
-    make = Counter()
-    with shared_views():
-        reused("a", None, make)
-    assert reused("a", None, make) == [2]
-    assert reused("a", None, make) == [3]
-    with shared_views():
-        assert reused("a", None, make) == [4]
-
-
-def test_an_inner_block_belongs_to_the_outer_one():
-    make = Counter()
-    with shared_views():
-        with shared_views():
-            reused("a", None, make)
-        reused("a", None, make)
-    assert make.calls == 1
-
-
-def test_what_is_none_is_made_once_too():
-    calls = []
-    with shared_views():
-        for _ in range(2):
-            assert reused("a", None, lambda: calls.append(1)) is None
-    assert calls == [1]
-
-
 def test_the_owner_of_a_key_lives_as_long_as_the_block():
     class Owner:
         pass

@@ -11,15 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from _support.planted import consensus_of
-from _support.planted import given as given_spectra
 from mkclust import MKCDNM, GraphFusion, MultiView, datasets, metrics, write_report
-from mkclust.agreement.overlap import orthonormal_prefixes, overlap, overlap_on_common_rows
+from mkclust.agreement.overlap import overlap, overlap_on_common_rows
 from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.cli.app import app
 from mkclust.cli.summary import summary
 from mkclust.data.missing import check_presence, common_rows, presence_words
-from mkclust.dual_noise.consensus import completed_partition, dual_noise
+from mkclust.dual_noise.consensus import dual_noise
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.eigenpairs import Spectrum
@@ -58,20 +56,6 @@ def test_with_nothing_missing_nothing_changes():
     np.testing.assert_array_equal(one.labels_, two.labels_)
     assert one.presence_ is None
     assert one.support_ is None
-
-
-def test_the_general_formulas_have_the_complete_case_in_them():
-    rng = np.random.default_rng(0)
-    spectra = [Spectrum(basis(rng, 40, size), np.ones(size), True) for size in (3, 5, 4)]
-    everybody = np.ones((40, 3), dtype=bool)
-    ours, plain = overlap_on_common_rows(spectra, everybody, 2), overlap(spectra)
-    for p, q in plain.pairs():
-        np.testing.assert_allclose(ours.table(p, q), plain.table(p, q), atol=1e-12)
-    np.testing.assert_allclose(ours.agreement(2), plain.agreement(2), atol=1e-12)
-    expected = consensus_of(spectra, [3, 5, 4], 2, plain)
-    H, values = completed_partition(given_spectra(spectra, everybody), [3, 5, 4], 2)
-    np.testing.assert_allclose(H @ H.T, expected.H @ expected.H.T, atol=1e-9)
-    np.testing.assert_allclose(values, expected.singular_values, atol=1e-9)
 
 
 # ---------------------------------------------------------------- overlaps
@@ -148,19 +132,6 @@ def test_overlaps_keep_their_bounds_whatever_is_missing(seed, n, share):
     assert {(p, q) for p, q in found.pairs()} == {
         (p, q) for p in range(3) for q in range(p + 1, 3) if common[p, q] > 1
     }
-
-
-def test_prefixes_span_what_they_did_and_nothing_is_made_up():
-    rng = np.random.default_rng(0)
-    V = rng.standard_normal((6, 9))
-    V[:, 3] = V[:, 0] - V[:, 2]  # adds nothing
-    Q = orthonormal_prefixes(V)
-    assert Q.shape == V.shape
-    assert not Q[:, 3].any()
-    for a in (1, 2, 3):
-        np.testing.assert_allclose(Q[:, :a] @ Q[:, :a].T @ V[:, :a], V[:, :a], atol=1e-9)
-    lengths = np.linalg.norm(Q, axis=0)
-    assert ((np.abs(lengths - 1) < 1e-12) | (lengths == 0)).all()
 
 
 # ---------------------------------------------------------------- planted clusters

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from _support.planted import orthonormal, planted_spectra, random_spectra
 from mkclust.agreement.overlap import FEW, Overlap, overlap
 from mkclust.linalg.eigenpairs import Spectrum
-from mkclust.progress import listening
 
 
 @settings(deadline=None, derandomize=True, max_examples=25)
@@ -24,46 +23,11 @@ def test_tables_are_the_squared_norms_they_stand_for(seed, sizes):
                     assert table[a, b] == pytest.approx(direct, abs=1e-13)
 
 
-def test_tables_rise_along_both_arguments_and_transpose():
-    found = overlap(random_spectra(np.random.default_rng(0), 30, [7, 12]))
-    table = found.table(0, 1)
-    assert (np.diff(table, axis=0) >= 0).all()
-    assert (np.diff(table, axis=1) >= 0).all()
-    np.testing.assert_allclose(found.table(1, 0).T, table, atol=1e-14)
-
-
 def test_at_looks_up_every_pair_at_once():
     found = overlap(random_spectra(np.random.default_rng(1), 20, [5, 3, 8]))
     d = [4, 3, 6]
     expected = [[found.table(p, q)[d[p], d[q]] for q in range(3)] for p in range(3)]
     np.testing.assert_allclose(found.at(d), expected, atol=1e-14)
-
-
-def test_a_view_that_keeps_nothing_overlaps_in_nothing():
-    found = overlap(random_spectra(np.random.default_rng(1), 20, [5, 3, 8]))
-    np.testing.assert_allclose(found.at([4, 0, 6])[1], 0)
-    np.testing.assert_allclose(found.at([4, 3, 0])[2], 0)
-    assert found.at([4, 3, 0])[0, 1] == pytest.approx(found.table(0, 1)[4, 3])
-
-
-def test_pairs_are_each_pair_once():
-    found = overlap(random_spectra(np.random.default_rng(1), 20, [2, 2, 2]))
-    assert found.pairs() == [(0, 1), (0, 2), (1, 2)]
-
-
-def test_agreement_is_one_for_equal_and_zero_for_unrelated_subspaces():
-    rng = np.random.default_rng(2)
-    n, k = 400, 5
-    V = orthonormal(rng, n, 8)
-    turned = V.copy()
-    turned[:, :k] = V[:, :k] @ orthonormal(rng, k, k)
-    spectra = [Spectrum(U, np.ones(8), False) for U in (V, turned, orthonormal(rng, n, 8))]
-    agreement = overlap(spectra).agreement(k)
-    assert agreement[0, 1] == pytest.approx(1)
-    np.testing.assert_allclose(np.diagonal(agreement), 1)
-    np.testing.assert_allclose(agreement, agreement.T)
-    # Chance overlap has a standard deviation near sqrt(2) k / n, here 0.018 of k overlaps.
-    assert abs(agreement[0, 2]) < 5 * np.sqrt(2) / n * k / (k - k * k / n)
 
 
 def test_agreement_is_the_formula():
@@ -90,16 +54,6 @@ def test_agreement_is_one_where_no_room_is_left_for_chance():
     np.testing.assert_array_equal(overlap(spectra).agreement(n), 1)
 
 
-@pytest.mark.parametrize("k", [1, 2, 4])
-def test_chance_agreement_has_mean_zero(k):
-    """The correction is right for every k, also where there is room for less than one direction."""
-    rng = np.random.default_rng(6)
-    n, draws = 20, 400
-    found = [overlap(random_spectra(rng, n, [k, k])).agreement(k)[0, 1] for _ in range(draws)]
-    assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(draws)
-    assert min(found) < -0.01  # less than chance, not cut off at zero
-
-
 def some_in_common(rng):
     """Three views of 40 samples; the last pair has no samples in common that count."""
     spectra = random_spectra(rng, 40, [5, 4, 6])
@@ -115,13 +69,6 @@ def test_pairs_without_samples_in_common_are_left_out():
     np.testing.assert_array_equal(plain.pair_samples, np.full((3, 3), 40.0))
     expected = [[30, 20, 10], [20, 25, np.nan], [10, np.nan, 12]]
     np.testing.assert_array_equal(partial.pair_samples, expected)
-
-
-def test_one_sample_in_common_is_a_pair():
-    plain, partial = some_in_common(np.random.default_rng(7))
-    partial.common[1, 2] = partial.common[2, 1] = 1
-    assert partial.pairs() == plain.pairs()
-    assert partial.pair_samples[1, 2] == 1
 
 
 def test_agreement_counts_the_samples_both_views_have():
@@ -160,17 +107,3 @@ def test_few_views_by_pairs_and_many_at_once_are_the_same_product(m):
     np.testing.assert_array_equal(found.sizes, sizes)
     assert found.n_samples == 15
     assert found.n_views == m
-
-
-def test_overlaps_are_announced():
-    told = []
-    with listening(told.append):
-        overlap(random_spectra(np.random.default_rng(0), 9, [2, 2]))
-    assert told == ["overlaps of all pairs of views"]
-
-
-@pytest.mark.parametrize("wrong", [[2], [2, 2, 2]])
-def test_one_dimension_for_every_view_and_no_more(wrong):
-    found = overlap(random_spectra(np.random.default_rng(0), 9, [2, 2]))
-    with pytest.raises(ValueError, match="zip"):
-        found.columns(wrong)

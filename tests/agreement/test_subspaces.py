@@ -7,12 +7,10 @@ import scipy.sparse as sp
 from _support.planted import Given, orthonormal, random_spectra
 from mkclust import MultiView
 from mkclust.agreement.cache import shared_views
-from mkclust.agreement.overlap import orthonormal_prefixes, overlap, overlap_on_common_rows
+from mkclust.agreement.overlap import orthonormal_prefixes, overlap_on_common_rows
 from mkclust.agreement.subspaces import (
     GraphSubspaces,
     KernelSubspaces,
-    view_spectra,
-    view_spectra_of,
 )
 from mkclust.exceptions import InputError
 from mkclust.graphs.affinity import CenteredGraph
@@ -65,11 +63,6 @@ class TestPrefixes:
         V = np.array([[1.0, 1.0], [0.0, small], [0.0, 0.0]])
         assert np.linalg.norm(orthonormal_prefixes(V)[:, 1]) == pytest.approx(length)
 
-    def test_more_columns_than_rows(self, rng):
-        Q = orthonormal_prefixes(rng.standard_normal((3, 5)))
-        assert Q.shape == (3, 5)
-        assert np.linalg.norm(Q, axis=0).round(12).tolist() == [1, 1, 1, 0, 0]
-
 
 class TestCommonRows:
     def test_overlaps_are_those_of_bases_over_common_rows(self, rng):
@@ -102,16 +95,6 @@ class TestCommonRows:
         assert found.pairs() == ([(0, 1)] if k == 2 else [])
         assert found.block(0, 1).any() == (k == 2)
 
-    def test_it_is_announced(self, rng):
-        present = presence(9, [0], [1])
-        spectra = Given(
-            [Spectrum(orthonormal(rng, 8, 2), np.ones(2), False) for _ in range(2)], present
-        )
-        told = []
-        with listening(told.append):
-            spectra.overlap(2)
-        assert told == ["overlaps of all pairs of views, over common rows"]
-
 
 class TestInMemory:
     def test_what_was_not_computed_is_named(self, rng):
@@ -136,27 +119,6 @@ class TestInMemory:
         assert [spectrum.size for spectrum in spectra] == [5, 3]
         assert spectra.horizon == 5
         assert [spectrum.complete for spectrum in spectra] == [False, True]
-
-    def test_all_known_has_no_horizon(self, rng):
-        assert Given(random_spectra(rng, 9, [2, 3], complete=True)).horizon is None
-        assert Given(random_spectra(rng, 9, [4, 3])).horizon == 3
-
-    def test_complete_views_are_plain_overlaps(self, rng):
-        spectra = random_spectra(rng, 12, [3, 4])
-        found = Given(spectra).overlap(2)
-        np.testing.assert_array_equal(found.cross, overlap(spectra).cross)
-        assert found.common is None
-
-    def test_vectors_and_heads(self, rng):
-        given = random_spectra(rng, 12, [3, 4])
-        spectra = Given(given)
-        for p, V in enumerate(spectra.vectors(2)):
-            np.testing.assert_array_equal(V, given[p].vectors[:, :2])
-        one, two = spectra.heads([3, 1])
-        np.testing.assert_array_equal(one, given[0].vectors)
-        np.testing.assert_array_equal(two, given[1].vectors[:, :1])
-        with pytest.raises(ValueError, match="zip"):
-            spectra.heads([3])
 
     def test_views_that_lack_samples_have_zero_rows(self, rng):
         present = presence(9, [2], [])
@@ -256,37 +218,3 @@ class TestKernels:
                 assert bank.centerings[p] is first.kernels.centerings[p]
             other = KernelBank(views, KernelRecipe("linear", center=True, normalize=True))
             assert KernelSubspaces.of(other).known(0) is None and not other.centerings
-
-    def test_missing_samples_and_settings_of_a_bank(self, rng):
-        views = MultiView(
-            [rng.standard_normal((20, 3)) for _ in range(2)], present=presence(20, [0, 1], [])
-        )
-        bank = KernelBank(views, KernelRecipe("gaussian", center=True, normalize=True))
-        spectra = KernelSubspaces.of(bank)
-        assert spectra.present is bank.present
-        assert spectra._at_once == bank.at_once
-        spectra.grow(2)
-        assert [len(spectrum.vectors) for spectrum in spectra] == [20, 20]
-
-    def test_the_number_of_samples_is_that_of_the_kernels(self, rng):
-        assert KernelSubspaces([kernel(rng, 7, 2)], ["a"]).n_samples == 7
-
-
-class TestKeptSpectra:
-    def test_values_and_heads_are_copies_in_single_precision(self, rng):
-        given = random_spectra(rng, 9, [4, 1])
-        kept = view_spectra(given, 2)
-        assert [head.shape for head in kept.heads] == [(9, 2), (9, 1)]
-        assert {head.dtype for head in kept.heads} == {np.dtype(np.float32)}
-        np.testing.assert_allclose(kept.heads[0], given[0].vectors[:, :2], atol=1e-7)
-        np.testing.assert_array_equal(kept.values[0], given[0].values)
-        assert not np.shares_memory(kept.values[0], given[0].values)
-
-    def test_models_that_keep_nothing(self):
-        class Model:
-            pass
-
-        model = Model()
-        assert view_spectra_of(model) is None
-        model._spectra = "kept"
-        assert view_spectra_of(model) == "kept"

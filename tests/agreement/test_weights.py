@@ -136,15 +136,3 @@ def test_every_view_has_a_sentence():
         "y: weight 0.05, agrees most with x (0.00 beyond chance)",
         "no two views agree beyond chance: the weights follow from redundancy alone",
     )
-
-
-def test_several_copies_are_listed():
-    text = ViewWeights(np.full(3, 1 / 3), np.ones((3, 3)), np.ones((3, 3)), False).describe("abc")
-    assert text[0].endswith("shares its weight with b, c")
-    assert text[2].endswith("shares its weight with a, b")
-
-
-def test_an_agreement_just_below_chance_is_not_negative_zero():
-    agreement = np.array([[1.0, -0.001], [-0.001, 1.0]])
-    lines = ViewWeights(np.array([0.5, 0.5]), agreement, np.eye(2), True).describe(["x", "y"])
-    assert "(0.00 beyond chance)" in lines[0]

@@ -32,22 +32,6 @@ def anchored(views):
     return GraphFusion(K, neighbors="anchors", n_init=2, random_state=0).fit(views)
 
 
-def test_parameters_are_kept_as_given():
-    settings = {
-        "n_neighbors": 7, "neighbors": "exact", "precomputed": True,
-        "indefinite": "shift", "columns": {"a": [0]}, "missing": "median", "n_init": 4,
-        "random_state": 5,
-    }  # fmt: skip
-    assert GraphFusion(2, **settings).get_params() == {"n_clusters": 2, **settings}
-    assert GraphFusion(2).get_params() == {
-        "n_clusters": 2, "n_neighbors": None, "neighbors": "auto", 
-        "precomputed": False, "indefinite": "raise", "columns": None, "missing": None,
-        "n_init": 10, "random_state": None,
-    }  # fmt: skip
-    assert GraphFusion(2, precomputed=1).gives_kernels is True
-    assert GraphFusion(2).gives_kernels is False
-
-
 def test_a_fit_is_its_stages(model, views):
     graphs = ViewGraphs(views, 10)
     subspaces = graphs.subspaces(2 * K)
@@ -69,16 +53,6 @@ def test_a_fit_is_its_stages(model, views):
     heads = [spectrum.vectors[:, :K] for spectrum in subspaces]
     for kept, head in zip(model._spectra.heads, heads, strict=True):
         np.testing.assert_allclose(kept, head, atol=1e-6)
-
-
-def test_few_samples_have_few_components():
-    data = datasets.make_views(7, 2, 2, noise=0.3, random_state=0)
-    fitted = GraphFusion(5, random_state=0).fit(data)
-    assert fitted.embedding_.shape == (7, 6)
-    np.testing.assert_allclose(
-        GraphFusion(5).affinity(data, 5).toarray(),
-        fuse(ViewGraphs(data, 5), fitted.weights_).toarray(),
-    )
 
 
 def test_new_samples_are_placed_by_what_was_fitted(model, views):
@@ -230,19 +204,6 @@ class TestAnchors:
             "weights from 70 samples",
         )
         np.testing.assert_array_equal(anchored.predict(views), anchored.labels_)
-
-    def test_columns_have_the_length_of_their_scale_and_fixed_signs(self, anchored):
-        H = anchored.embedding_
-        scales = np.maximum(anchored.eigenvalues_ / anchored.eigenvalues_[0], 1e-3) ** 2
-        np.testing.assert_allclose(np.linalg.norm(H, axis=0), scales, rtol=1e-5)
-        np.testing.assert_allclose(H.T @ H, np.diag(scales**2), atol=1e-5)
-        W = anchored._extension.W
-        assert (W[np.abs(W).argmax(axis=0), np.arange(7)] > 0).all()
-
-    def test_one_neighbor_is_one_link(self, views):
-        fitted = GraphFusion(K, neighbors="anchors", n_neighbors=1, random_state=0).fit(views)
-        assert fitted._extension.links.count == 1
-        assert "linked to 1 of" in fitted.describe()[0]
 
     def test_verify_is_refused(self, anchored, views):
         with pytest.raises(InputError) as error:

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from mkclust import GraphFusion, MultiView, datasets
 from mkclust.exceptions import DegenerateWarning, InputError
@@ -107,13 +106,6 @@ def test_changed_centers(model, views):
     assert abs(found.checks[5].error - 2e-3) <= plain.checks[5].error + 1e-12
 
 
-def test_the_center_that_is_farthest_counts(model, views):
-    moved = model.cluster_centers_.copy()
-    moved[:, 0] += 2e-3
-    error = changed(model, cluster_centers_=moved).verify(views).checks[5].error
-    assert abs(error - 2e-3) <= model.verify(views).checks[5].error + 1e-12
-
-
 def test_samples_are_compared_by_name(model, views):
     turned = MultiView([view[::-1] for view in views.views], index=views.index[::-1])
     assert model.verify(turned).holds
@@ -177,53 +169,12 @@ def test_samples_that_views_lack(views):
     assert fitted.verify(some).holds
 
 
-@pytest.mark.parametrize(
-    ("last", "next_", "tied"), [(0.5, 0.5, True), (0.5, 0.5 - 3e-6, False), (0.5, 0.4, False)]
-)
-def test_equal_eigenvalues_at_the_end_are_told(model, views, monkeypatch, last, next_, tied):
-    values = np.array([2.0, 0.9, 0.8, 0.7, 0.6, 0.55, last, next_])
-    monkeypatch.setattr(module, "leading_values", lambda graph, size: values[:size])
-    found = model.verify(views).near_ties
-    assert found == (("eigenvalues 7 and 8 of the fused graph are equal",) if tied else ())
-    short = changed(model, eigenvalues_=np.array([1.0, 1, 1, 1, 1, 1, 1e-4]))
-    assert short.verify(views).near_ties == ()  # the last component has hardly any length
-
-
 def test_four_separate_groups_are_a_tie():
     """With k = 1 three of four equal eigenvalues are kept."""
     rng = np.random.default_rng(0)
     data = [np.repeat(1e3 * np.eye(4), 15, axis=0) + rng.standard_normal((60, 4))]
     found = GraphFusion(1, random_state=0).fit(data).verify(data)
     assert found.near_ties == ("eigenvalues 3 and 4 of the fused graph are equal",)
-
-
-class TestLeadingValues:
-    @pytest.fixture
-    def graph(self):
-        A = np.random.default_rng(0).random((12, 12))
-        return sp.csr_array(A + A.T)
-
-    @pytest.mark.parametrize("size", [1, 5, 12, 15])
-    def test_they_are_the_largest_padded_with_zeros(self, graph, size):
-        expected = np.linalg.eigvalsh(graph.toarray())[::-1][:size]
-        expected = np.pad(expected, (0, size - len(expected)))
-        np.testing.assert_allclose(module.leading_values(graph, size), expected, atol=1e-12)
-
-    @pytest.mark.parametrize(("limit", "size", "direct"), [
-        (12, 4, True), (11, 4, False), (11, 10, False), (11, 11, True),
-    ])  # fmt: skip
-    def test_lanczos_for_large_graphs(self, graph, monkeypatch, limit, size, direct):
-        asked, lanczos = [], module.lanczos
-
-        def recorded(*arguments, **named):
-            asked.append(arguments[1:])
-            return lanczos(*arguments, **named)
-
-        monkeypatch.setattr(module, "DIRECT_UP_TO", limit)
-        monkeypatch.setattr(module, "lanczos", recorded)
-        expected = np.linalg.eigvalsh(graph.toarray())[::-1][:size]
-        np.testing.assert_allclose(module.leading_values(graph, size), expected, atol=1e-9)
-        assert asked == ([] if direct else [(size, 1e-12)])
 
 
 class TestKMeans:
@@ -254,17 +205,3 @@ class TestKMeans:
         assert best > 0
         assert errors == pytest.approx([(before - nearest) / before, best / before])
         assert limits == [1e-3, 2 / 12]
-
-    def test_a_sample_alone_does_not_leave_its_cluster(self):
-        X = np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0]])
-        errors, _ = self.checks(X, [0, 0, 1])
-        assert errors == pytest.approx([0.0, 0.0], abs=1e-12)
-
-    def test_equal_samples_have_no_inertia(self):
-        errors, _ = self.checks(np.ones((4, 2)), [0, 0, 0, 0])
-        assert errors == [0.0, 0.0]
-
-    def test_limits_of_many_samples(self):
-        rng = np.random.default_rng(0)
-        _, limits = self.checks(rng.standard_normal((3000, 2)), np.zeros(3000, dtype=int))
-        assert limits == [1e-3, 1e-3]

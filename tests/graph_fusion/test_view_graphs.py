@@ -20,11 +20,9 @@ from mkclust.graph_fusion.fusion import (
 )
 from mkclust.graph_fusion.view_graphs import ViewGraphs
 from mkclust.graphs.affinity import (
-    CenteredGraph,
     affinity_graph,
     degree_normalized,
     knn_affinity,
-    placed,
     self_tuning_affinity,
 )
 from mkclust.graphs.metrics import joint_metric, view_metrics
@@ -62,16 +60,6 @@ class TestViewGraphs:
             expected = affinity_graph(view_metrics(view, "a"), 4).toarray()
             np.testing.assert_allclose(graphs[p].toarray(), expected, atol=1e-12)
 
-    def test_views_are_named_while_they_are_searched(self, rng):
-        told = []
-        with listening(told.append):
-            ViewGraphs(MultiView(tables(rng), names=["a", "b"]), 4)
-        assert sorted(told) == sorted(
-            f"neighbors in {name}: {metric}"
-            for name in "ab"
-            for metric in ("z-scored Euclidean", "cosine")
-        )
-
     def test_samples_that_a_view_lacks_have_no_edges(self, rng):
         views = partly(rng)
         graphs = ViewGraphs(views, 4)
@@ -84,31 +72,11 @@ class TestViewGraphs:
             assert not dense[~held].any() and not dense[:, ~held].any()
         assert ViewGraphs(MultiView(tables(rng)), 4).held(1).tolist() == [True] * N
 
-    def test_a_view_of_few_samples_has_fewer_neighbors(self, rng):
-        present = np.ones((12, 2), dtype=bool)
-        present[4:, 1] = False
-        views = MultiView(tables(rng, 12), present=present)
-        expected = affinity_graph(view_metrics(views.views[1][:4], "b"), 3).toarray()
-        found = ViewGraphs(views, 5)[1].toarray()
-        np.testing.assert_allclose(found[:4, :4], expected, atol=1e-12)
-
     def test_cells_that_are_missing_are_refused(self, rng):
         X = tables(rng)
         X[1][3, 2] = np.nan
         with pytest.raises(InputError, match="'view2'"):
             ViewGraphs(MultiView(X), 4)
-
-    def test_subspaces_are_those_of_the_graphs(self, rng):
-        views = partly(rng)
-        graphs = ViewGraphs(views, 4)
-        spectra = graphs.subspaces(5)
-        assert spectra.names == views.names and spectra.present is views.present
-        for p, spectrum in enumerate(spectra):
-            held = views.present[:, p]
-            K = CenteredGraph(sp.csr_array(graphs[p].toarray()[np.ix_(held, held)])).toarray()
-            V = spectrum.vectors[held]
-            assert spectrum.size == 5 and len(spectrum.vectors) == N
-            np.testing.assert_allclose(K @ V, V * spectrum.values, atol=1e-9)
 
     def test_redundancy_is_that_of_first_metrics_and_graphs(self, rng):
         from mkclust.agreement.weights import redundancy
@@ -136,38 +104,11 @@ class TestViewGraphs:
             expected = [metric.spread() for metric, _ in view_metrics(X[p], "a")]
             assert found == pytest.approx(expected)
 
-    @pytest.mark.parametrize(("limit", "kept"), [(10**9, True), (10, False)])
-    def test_metrics_are_kept_within_a_limit(self, rng, monkeypatch, limit, kept):
-        monkeypatch.setattr(module, "KEPT", limit)
-        graphs = ViewGraphs(MultiView(tables(rng)), 4)
-        assert (graphs.metrics(0) is graphs.metrics(0)) is kept
-
-    def test_the_limit_is_for_all_views_together(self, rng, monkeypatch):
-        X = tables(rng, widths=(3, 3))
-        size = 2 * X[0].nbytes  # two metrics of a view are different
-        monkeypatch.setattr(module, "KEPT", size)
-        graphs = ViewGraphs(MultiView(X), 4)
-        kept = [graphs.metrics(p) is graphs.metrics(p) for p in range(2)]
-        assert sorted(kept) == [False, True]  # that of the view that was searched first
-
     @pytest.mark.parametrize(("limit", "gram"), [(N, True), (N - 1, False)])
     def test_wide_views_of_few_samples_become_inner_products(self, rng, monkeypatch, limit, gram):
         monkeypatch.setattr(module, "EXACT_UP_TO", limit)
         graphs = ViewGraphs(MultiView(tables(rng, widths=(N + 3,))), 4)
         assert graphs.metrics(0)[0][0].gram is gram
-
-    @pytest.mark.parametrize(("limit", "at_once"), [(N, 2), (N - 1, 1)])
-    def test_graphs_of_many_samples_are_built_one_by_one(self, rng, monkeypatch, limit, at_once):
-        asked = []
-
-        def recorded(function, items, at_once):
-            asked.append(at_once)
-            return [function(item) for item in items]
-
-        monkeypatch.setattr(module, "SIDE_BY_SIDE", limit)
-        monkeypatch.setattr(module, "in_parallel", recorded)
-        ViewGraphs(MultiView(tables(rng)), 4)
-        assert asked == [at_once]
 
     def test_a_block_keeps_graphs_of_equal_settings(self, rng):
         views = MultiView(tables(rng))
@@ -227,11 +168,6 @@ class TestGivenKernels:
         with pytest.raises(InputError, match=r"'words' is not symmetric"):
             ViewGraphs(MultiView([K], names=["words"], kernels=True), 4)
 
-    def test_rounding_of_single_precision_is_allowed(self, rng):
-        K = self.kernel(rng).astype(np.float32)
-        K[0, 1] *= 1 + 1e-6
-        assert len(ViewGraphs(MultiView([K], kernels=True), 4)) == 1
-
     @pytest.mark.parametrize("scale", [1e-180, 1e180])
     def test_kernels_of_any_magnitude(self, rng, scale):
         K = self.kernel(rng)
@@ -250,15 +186,6 @@ class TestGivenKernels:
         np.testing.assert_allclose(sparse, dense, atol=1e-12)
 
 
-def test_a_graph_of_some_samples_is_placed_among_all():
-    graph = sp.csr_array(np.array([[0.0, 2.0], [3.0, 0.0]]))
-    held = np.array([False, True, False, True])
-    expected = np.zeros((4, 4))
-    expected[1, 3], expected[3, 1] = 2.0, 3.0
-    np.testing.assert_array_equal(placed(graph, held).toarray(), expected)
-    assert placed(graph, np.ones(2, dtype=bool)) is graph
-
-
 class TestFusion:
     def test_the_joint_weights_are_weights_times_roots_of_widths(self, rng):
         graphs = ViewGraphs(MultiView(tables(rng, widths=(4, 9))), 4)
@@ -268,14 +195,6 @@ class TestFusion:
         kernels = ViewGraphs(MultiView([x @ x.T for x in X], kernels=True), 4)
         found = joint_weights(kernels, np.array([0.5, 1.5]))
         np.testing.assert_allclose(found, [0.25, 0.75])
-
-    def test_the_mean_graph_is_the_weighted_sum(self, rng):
-        graphs = ViewGraphs(MultiView(tables(rng)), 4)
-        expected = 0.2 * graphs[0].toarray() + 0.8 * graphs[1].toarray()
-        found = mean_graph(graphs, np.array([0.2, 0.8]))
-        np.testing.assert_allclose(found.toarray(), expected)
-        with pytest.raises(ValueError, match="zip"):
-            mean_graph(graphs, np.ones(3))
 
     def test_the_blend_is_degree_normalized(self, rng):
         mean, joint = (affinity_graph(view_metrics(X, "a"), 4) for X in tables(rng))
