@@ -19,7 +19,6 @@ from .graph_fusion import GraphFusion
 from .inspection.choose_k import choose_k
 from .inspection.verdict import verdict as verdict_on
 from .io.files import as_path
-from .io.manifest import require_complete_set
 from .io.models import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .predict.new_samples import Extension
 from .progress import listening
@@ -148,7 +147,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((model.predict(views) == model.labels_).all())
     True
     """
-    require_complete_set(as_path(path))
     found = read_archive(path)
     with rebuilding(path):
         return _model(found)

@@ -1,23 +1,14 @@
-"""The command line.
-
-Only `startup` is imported at once. The commands and what they need are imported when called.
-"""
-
-from . import startup as startup
+"""The command line. Commands and what they need are imported when they are called."""
 
 
 def command() -> None:
-    """Run ``mkclust`` as a console script: `main`, ended within a second by Ctrl-C or SIGTERM."""
-    from .app import command
+    """Run ``mkclust`` as a console script; Ctrl-C ends it with one line and exit code 130."""
+    import sys
 
-    command()
+    try:
+        from .app import main
 
-
-def main() -> None:
-    """Run the command line in this process: exit code 0, 2 for wrong usage or input, else 1."""
-    from .app import main
-
-    main()
-
-
-__all__ = ["command", "main"]
+        main()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)

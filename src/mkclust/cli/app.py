@@ -5,12 +5,9 @@ A command's module is imported when the command is called, so that help and vers
 
 from __future__ import annotations
 
-import io
-import os
 import sys
-from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -18,11 +15,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from .._version import __version__
 from ..exceptions import InputError
-from . import startup
-from .supervision import supervised
-from .wording import clean, in_options
+from .arguments import clean, in_options
 
-SETTINGS = {"help_option_names": ["-h", "--help"]}
+INTERRUPTED = 130  # exit code of Ctrl-C
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
@@ -35,36 +30,17 @@ class Entry(NamedTuple):
 
 COMMANDS = {
     "cluster": Entry(".cluster", "Cluster the samples of one or more files."),
-    "explain": Entry(
-        ".explain", "Print which view sees what, where views conflict, and other answers."
-    ),
+    "inspect": Entry(".inspect", "Show what files hold, and every problem with its remedy."),
+    "explain": Entry(".results", "Print what separates the clusters, conflicts, and other answers."),
     "predict": Entry(".predict", "Assign new samples to the clusters of a saved model."),
-    "verify": Entry(".verify", "Check that results are complete and belong to these data."),
-    "inspect": Entry(".listing", "List what a file holds and how it would be used."),
-    "methods": Entry(".listing", "List all methods with their options and references."),
-    "demo": Entry(".cluster", "Cluster the bundled handwritten digits into ten clusters."),
+    "verify": Entry(".results", "Check that results are complete and belong to these data."),
+    "methods": Entry(".methods", "List all methods, or the parameters of one."),
+    "demo": Entry(".cluster", "Cluster bundled data: handwritten digits in six views."),
 }
-
-
-class Commands(Mapping[str, Any]):
-    """The commands by name, imported when one is looked up."""
-
-    def __getitem__(self, name: str) -> Any:
-        return loaded(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
 
 
 class LazyGroup(TyperGroup):
     """The root group. Its help lists `COMMANDS` without importing them."""
-
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands = cast(Any, Commands())
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of the help."""
@@ -79,21 +55,17 @@ class LazyGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments call, and the arguments that are left."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, loaded(str(name)), rest
+        return name, import_command(str(name)), rest
 
 
-def loaded(name: str) -> Any:
+def import_command(name: str) -> Any:
     """Import a command and return it as typer runs it.
 
-    >>> [option.name for option in loaded("inspect").params][:3]
-    ['path', 'labels', 'id']
+    >>> [option.name for option in import_command("inspect").params][:3]
+    ['paths', 'views', 'labels']
     """
     module = import_module(COMMANDS[name].module, __package__)
-    if isinstance(found := getattr(module, "app", None), typer.Typer):
-        return typer.main.get_command(found)
-    alone = typer.Typer(
-        add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False
-    )
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     alone.command(name)(getattr(module, name))
     return typer.main.get_command(alone)
 
@@ -102,14 +74,15 @@ app = typer.Typer(
     cls=LazyGroup,
     help="Cluster samples that are described by several views or kernel matrices.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings=SETTINGS,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         print(f"mkclust {__version__}")
         raise typer.Exit
 
@@ -117,46 +90,28 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     pass
 
 
-def command() -> None:
-    """Run ``mkclust`` as a console script: `main` in a process that Ctrl-C ends within a second."""
-    _open_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks is replaced
-            stream.reconfigure(errors="replace")
-    supervised(main)
-
-
-def _open_closed_streams() -> None:
-    """Open the null device in place of standard streams that the caller has closed.
-
-    Python has None for such a stream, and the next file opened would take its number.
-    """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            null = os.open(os.devnull, os.O_RDWR)
-            if null != number:
-                os.dup2(null, number)
-                os.close(null)
-            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8"))
-
-
 def main() -> None:
-    """Run the command line in this process: exit code 0, 2 for wrong usage or input, else 1."""
-    startup.start()
+    """Run the command line: exit code 0, 2 for wrong usage or input, 130 for Ctrl-C, else 1."""
+    for stream in (sys.stdout, sys.stderr):  # a character that the terminal lacks is replaced
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         app()
     except InputError as error:
-        errors.print(f"[red]error:[/] {clean(in_options(str(error)))}")
+        errors.print(f"[red]error:[/] {clean(in_options(error))}")
         sys.exit(2)
     except OSError as error:
         errors.print(f"[red]error:[/] {clean(str(error))}")
         sys.exit(1)
-    except KeyboardInterrupt:
-        errors.print("interrupted")
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:  # typer says nothing
+            errors.print("interrupted")
+        raise

@@ -1,46 +1,48 @@
-"""Command-line arguments: options that several commands share, and what their values mean."""
+"""Options that several commands share, what their values mean, and how parameters are named."""
 
 from __future__ import annotations
 
 import functools
-import inspect as inspection
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import inspect
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
+from rich.markup import escape
 
-from ..base import MultiViewClusterer
-from ..data.memory import physical_memory
-from ..data.views import MultiView
 from ..exceptions import InputError
-from ..io import Variable, inspect, read
-from ..io.files import check_regular, naming, parsing
-from ..io.manifest import refuse_result
-from ..io.roles import as_labels
-from ..large.views import LargeViews, find_stored_views
-from .wording import option
 
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}
+OPTIONS = {
+    "n_clusters": "-k",
+    "random_state": "--seed",
+    "out": "-o",
+    "path": "PATHS",
+    "drop_columns": "--drop-column",
+}
+OF_COMMANDS = (  # parameters that are options of their own; all others are given by --set
+    "annotations", "dask", "decimal", "event", "figures", "id", "kernels", "labels", "log",
+    "method", "missing", "sep", "time", "top_variance", "transpose", "untrusted", "views",
+)  # fmt: skip
+READING = "Reading"
+
 Paths = Annotated[
     list[Path],
     typer.Argument(
-        help="A .mat, .npz, .h5mu, .csv, .xlsx or .parquet file, a folder, or a file per view."
+        help="A folder, a .mat, .npz, .h5mu or .xlsx file, or a table per view "
+        "(.csv, .tsv, .txt, .parquet).",
     ),
 ]
-Method = Annotated[
-    str, typer.Option("--method", metavar="NAME", help="The method; see [bold]mkclust methods[/].")
-]
-Out = Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace files that mkclust did not write, too.")
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the result as JSON; messages go to standard error.")
-]
+Out = Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder of the results.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; messages go to standard error.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
+
+
+def _reading(help: str, *names: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=READING)
 
 
 @dataclass(frozen=True)
@@ -48,146 +50,108 @@ class Reading:
     """How data are read: the options of every command that takes data."""
 
     views: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Variables or files to use, comma-separated."),
+        str | None, _reading("Tables or variables to use, by comma.", metavar="NAMES")
     ] = None
     labels: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE|none",
-            help="Variable, column or file with the known classes, or 'none'.",
-        ),
+        _reading("Known classes, to score with: column or file, or 'none'.", metavar="NAME"),
     ] = None
     id: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|none", help="Column or variable with the sample names, or 'none'."
-        ),
+        str | None, _reading("Column with the sample names, or 'none'.", metavar="NAME")
     ] = None
     transpose: Annotated[
-        bool | None,
-        typer.Option(
-            "--transpose/--no-transpose",
-            help="Samples are columns, or rows.",
-            show_default="from names and shapes",
-        ),
+        bool | None, _reading("Samples are columns.", "--transpose/--no-transpose")
     ] = None
     kernels: Annotated[
-        bool | None,
-        typer.Option(
-            "--kernels/--features",
-            help="The matrices are kernels, or features.",
-            show_default="from names and shapes",
-        ),
+        bool | None, _reading("Matrices are kernels, not tables.", "--kernels/--features")
     ] = None
     drop_column: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Leave this column out of every table; repeatable."),
+        list[str] | None, _reading("Leave this column out; repeatable.", metavar="NAME")
     ] = None
     sep: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHARACTER",
-            help="Between the cells of a text table; 'tab' or 'space' for those.",
-            show_default="from the first lines",
-        ),
+        str | None, _reading("Between cells of a text table, or 'tab'.", metavar="SIGN")
     ] = None
-    decimal: Annotated[
-        str | None,
-        typer.Option(metavar=".|,", help="Decimal sign.", show_default="from the first lines"),
-    ] = None
-    untrusted: Annotated[
-        bool,
-        typer.Option("--untrusted", help="Read in a child process with limits, which may crash."),
-    ] = False
-    memory_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="GIB", help="Of --untrusted.", show_default="half of the machine's memory"
-        ),
-    ] = None
-    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Of --untrusted.")] = 600.0
+    decimal: Annotated[str | None, _reading("Decimal sign of text tables.", metavar=".|,")] = None
+    untrusted: Annotated[bool, _reading("Read in a child process with limits.", "--untrusted")] = (
+        False
+    )
 
-    def read(self, paths: Sequence[Path]) -> MultiView | LargeViews:
-        """Read the views at the paths; views stored in parts are opened, not read.
-
-        Results of mkclust are no input: given by name they are refused, in a folder they are
-        skipped with a note.
-        """
-        for path in paths:
-            refuse_result(path)
-        wanted = None if self.views is None else [name.strip() for name in self.views.split(",")]
-        stored = find_stored_views(paths)
-        if stored is not None:
-            for name in (
-                "transpose",
-                "kernels",
-                "id",
-                "drop_column",
-                "sep",
-                "decimal",
-                "untrusted",
-            ):
-                if getattr(self, name):
-                    raise InputError(
-                        f"{option(name)} cannot be used with views in parts: they are tables "
-                        "without sample names, one sample per row"
-                    )
-            return _in_parts(stored, wanted, self.labels)
-        return read(
-            paths[0] if len(paths) == 1 else paths,
-            views=wanted[0] if wanted is not None and len(wanted) == 1 else wanted,
-            labels=False if self.labels == "none" else self.labels,
-            id=False if self.id == "none" else self.id,
-            transpose=self.transpose,
-            kernels=self.kernels,
-            drop_columns=tuple(self.drop_column or ()),
-            sep=separator(self.sep),
-            decimal=self.decimal,
-            **self.limits(),
-        )
-
-    def limits(self) -> dict[str, Any]:
-        """Return the arguments of `read` that protect this process from a file."""
-        most = None if self.memory_limit is None else self.memory_limit * 2**30
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments of `mkclust.read` that the options stand for."""
         return {
-            "untrusted": self.untrusted, "memory_limit": most, "time_limit": self.time_limit
-        }  # fmt: skip
+            "views": None if self.views is None else [n.strip() for n in self.views.split(",")],
+            "labels": False if self.labels == "none" else self.labels,
+            "id": False if self.id == "none" else self.id,
+            "transpose": self.transpose,
+            "kernels": self.kernels,
+            "drop_columns": tuple(self.drop_column or ()),
+            "sep": None if self.sep is None else SEPARATORS.get(self.sep, self.sep),
+            "decimal": self.decimal,
+            "untrusted": self.untrusted,
+        }
+
+    def read(self, paths: Sequence[Path]) -> Any:
+        """Read the data; views that are stored in parts are opened, not read."""
+        from ..io import read
+        from ..large.views import LargeViews, find_stored_views
+
+        stored = find_stored_views(paths)
+        if stored is None:
+            return read(one_or_all(paths), **self.parameters())
+        unused = [name for name in self.given() if name != "views"]
+        if unused:
+            raise InputError(
+                f"{option(unused[0])} cannot be used with views in parts: they are tables without "
+                "sample names, one sample per row"
+            )
+        wanted = self.parameters()["views"] or list(stored)
+        unknown = [name for name in wanted if name not in stored]
+        if unknown:
+            raise InputError(f"--views {unknown[0]} is none of {', '.join(stored)}")
+        return LargeViews({name: stored[name] for name in wanted})
+
+    def given(self) -> dict[str, Any]:
+        """Return the options that differ from their defaults, to be stored with a result."""
+        return {f.name: v for f in fields(self) if (v := getattr(self, f.name)) != f.default}
+
+    def over(self, stored: dict[str, Any]) -> Reading:
+        """Return the stored options, replaced by those given now."""
+        known = {field.name for field in fields(self)}
+        return Reading(**{n: v for n, v in stored.items() if n in known} | self.given())
 
 
 def reads(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of `Reading` in place of its parameter `reading`."""
-    parameters = inspection.signature(Reading, eval_str=True).parameters.values()
-    taken = [p for p in parameters if p.name not in without]
-    return lambda command: grouped(command, "reading", taken, Reading)
+    parameters = inspect.signature(Reading, eval_str=True).parameters.values()
+    options = [p for p in parameters if p.name not in without]
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command, eval_str=True)
+        shown: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            shown += options if parameter.name == "reading" else [parameter]
+
+        @functools.wraps(command)
+        def with_reading(**given: Any) -> None:
+            reading = Reading(**{option.name: given.pop(option.name) for option in options})
+            command(**given, reading=reading)
+
+        by_name = [p.replace(kind=p.KEYWORD_ONLY) for p in shown]
+        with_reading.__signature__ = signature.replace(parameters=by_name)  # type: ignore[attr-defined]
+        return with_reading
+
+    return decorate
 
 
-def grouped(
-    command: Callable[..., None],
-    name: str,
-    members: Sequence[inspection.Parameter],
-    made: Callable[..., Any],
-) -> Callable[..., None]:
-    """Give a command several options in place of the parameter that is made of their values."""
-    signature = inspection.signature(command, eval_str=True)
-    shown: list[inspection.Parameter] = []
-    for parameter in signature.parameters.values():
-        shown += members if parameter.name == name else [parameter]
-
-    @functools.wraps(command)
-    def called(**given: Any) -> None:
-        values = {member.name: given.pop(member.name) for member in members}
-        command(**given, **{name: made(**values)})
-
-    by_name = [p.replace(kind=p.KEYWORD_ONLY) for p in shown]
-    called.__signature__ = signature.replace(parameters=by_name)  # type: ignore[attr-defined]
-    return called
+def one_or_all(paths: Sequence[Path]) -> Any:
+    """Return the only path, or the list of several: a single folder is read as a folder."""
+    return paths[0] if len(paths) == 1 else list(paths)
 
 
-def asked_k(text: str) -> int | tuple[int, int] | str:
+def n_clusters_of(text: str) -> int | tuple[int, int] | str:
     """Return what -k asks for: a number, the two ends of a range, or "auto".
 
-    >>> asked_k("7"), asked_k("2:12"), asked_k("auto")
+    >>> n_clusters_of("7"), n_clusters_of("2:12"), n_clusters_of("auto")
     (7, (2, 12), 'auto')
     """
     if text == "auto":
@@ -199,77 +163,59 @@ def asked_k(text: str) -> int | tuple[int, int] | str:
     raise InputError(f"-k takes a number from 1 on, 'auto', or a range such as 2:12, got {text!r}")
 
 
-def named_numbers(option: str, given: Sequence[str] | None) -> dict[str, float]:
-    """Return numbers by their names.
+def parameters_of(given: Sequence[str]) -> dict[str, Any]:
+    """Return the parameters that ``--set NAME=VALUE`` gives; a value that is JSON is read so.
 
-    >>> named_numbers("--kernel-param", ["gamma=0.1", "n_neighbors=5"])
-    {'gamma': 0.1, 'n_neighbors': 5}
+    >>> parameters_of(["n_neighbors=7", "solver=exact", 'kernel_params={"gamma": 0.1}'])
+    {'n_neighbors': 7, 'solver': 'exact', 'kernel_params': {'gamma': 0.1}}
     """
-    try:
-        pairs = [text.split("=", 1) for text in given or ()]
-        return {name: int(value) if value.isdecimal() else float(value) for name, value in pairs}
-    except ValueError:
-        raise InputError(f"{option} takes NAME=NUMBER, got {' '.join(given or ())}") from None
-
-
-def separator(given: str | None) -> str | None:
-    """Return the character that --sep stands for.
-
-    >>> separator("tab"), separator(";")
-    ('\\t', ';')
-    """
-    return given if given is None else SEPARATORS.get(given, given)
-
-
-def as_taken(model: MultiViewClusterer, data: MultiView | LargeViews) -> MultiView | LargeViews:
-    """Return data as a method takes them: all rows of parts, unless it reads them in chunks."""
-    if not isinstance(data, LargeViews) or model.takes_chunks(data):
-        return data
-    needed = 8.0 * data.shape[0] * data.shape[1]
-    if needed > physical_memory() / 2:
-        raise InputError(
-            f"{model.name} needs all rows in memory, about {needed / 2**30:.1f} GiB, more than "
-            "half of this machine's memory; --method mkc-dnm reads rows in chunks"
-        )
-    return data.in_memory()
-
-
-def contents(path: Path, reading: Reading) -> list[Variable]:
-    """List what a file or folder holds, with the role of each part."""
-    refuse_result(path)
-    stored = find_stored_views([path])
-    if stored is None:
-        return inspect(path, sep=separator(reading.sep), **reading.limits())
-    rows = LargeViews(stored)
-    shapes = [(len(rows), width) for width in rows.widths]
-    named = zip(rows.names, shapes, strict=True)
-    return [Variable(name, "parts", shape, role="views") for name, shape in named]
-
-
-def input_files(paths: Sequence[Path], labels: str | None = None) -> set[Path]:
-    """Return the files that a run may read: those given, and those in the folders given."""
-    found: set[Path] = set()
-    for path in [*paths, *([] if labels is None else [Path(labels)])]:
-        found.add(path.resolve())
-        if path.is_dir():
-            found |= {file.resolve() for file in [*path.glob("*"), *path.glob("*/*")]}
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise InputError(f"--set takes NAME=VALUE, got {text!r}")
+        try:
+            found[name.strip()] = json.loads(value)
+        except ValueError:
+            found[name.strip()] = value
     return found
 
 
-def _in_parts(
-    stored: Mapping[str, Path], wanted: list[str] | None, labels: str | None
-) -> LargeViews:
-    for name in wanted or ():
-        if name not in stored:
-            raise InputError(f"--views {name} is none of {', '.join(stored)}")
-    known = None if labels in (None, "none") else _stored_labels(Path(str(labels)))
-    return LargeViews({name: stored[name] for name in wanted or stored}, labels=known)
+def option(parameter: str) -> str:
+    """Return the option that sets a parameter.
+
+    >>> option("n_clusters"), option("missing"), option("n_neighbors")
+    ('-k', '--missing', '--set n_neighbors')
+    """
+    if parameter in OPTIONS:
+        return OPTIONS[parameter]
+    own = parameter in OF_COMMANDS
+    return f"--{parameter.replace('_', '-')}" if own else f"--set {parameter}"
 
 
-def _stored_labels(path: Path) -> np.ndarray:
-    """Return known classes of views in parts: an .npy file, mapped rather than allocated."""
-    with naming(path):
-        check_regular(path)
-        refuse_result(path)
-        with parsing(".npy file", "write it with np.save"):
-            return as_labels(np.load(path, mmap_mode="r", allow_pickle=False))
+def in_options(error: Exception) -> str:
+    """Return the message of an error with the option of the parameter that it is about.
+
+    >>> in_options(InputError("n_clusters = 61 is too many", parameter="n_clusters"))
+    '-k = 61 is too many'
+    >>> in_options(InputError("several columns look like classes", parameter="labels"))
+    'several columns look like classes (see --labels)'
+    """
+    text, parameter = str(error), getattr(error, "parameter", None)
+    if parameter is None:
+        return text
+    shown = option(parameter)
+    if "_" in parameter and parameter in text:
+        return text.replace(parameter, shown)
+    if f"{parameter}=" in text:
+        return text.replace(f"{parameter}=", f"{shown} ")
+    return f"{text} (see {shown})"
+
+
+def clean(text: str) -> str:
+    """Return text for the console: markup escaped, control characters replaced.
+
+    >>> clean("view[0]" + chr(27) + "[2J")
+    'view[0]?[2J'
+    """
+    return escape("".join(c if c.isprintable() or c == "\n" else "?" for c in text))

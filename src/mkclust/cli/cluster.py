@@ -1,223 +1,316 @@
-"""The commands `cluster` and `demo`."""
+"""The commands `cluster` and `demo`: read, choose k, fit, ask, write, print."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+import time as clock
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from rich.console import Console
 
+from ..agreement.cache import shared_views
 from ..base import MultiViewClusterer
-from ..data import datasets
-from ..data.views import MultiView
-from ..exceptions import InputError, MkclustWarning, warn
+from ..data.preparation import prepare_views
+from ..exceptions import InputError, MkclustWarning
+from ..inspection import Annotations, Stability, choose_k, compare_annotations, verdict
 from ..large.blocks import open_client
-from ..large.views import LargeViews
-from ..methods import DEFAULT, METHODS, estimator_for
-from .after import Clinical, check_clinical
+from ..methods import DEFAULT, estimator_for
+from ..progress import listening
+from ..report import pageable, prepare_report, write_report
+from ..report.answers import answer_questions
+from . import app
 from .arguments import (
     AsJson,
-    Method,
     Out,
-    Overwrite,
     Paths,
     Quiet,
     Reading,
-    as_taken,
-    asked_k,
-    input_files,
+    clean,
+    n_clusters_of,
+    parameters_of,
     reads,
 )
-from .method_options import chosen_options, with_method_options
-from .output_directory import OutputFolder, check_model_path
-from .results import valid
-from .run import Job, Stopwatch, heard, run
-from .wording import option
+from .output import OutputFolder, as_text, print_result, result_of, write_answers, write_labels
+from .summary import print_summary
+
+PATIENCE = 120.0  # seconds that the checks may be expected to take without being asked for
+HALVES, EXPLAINED = 5.0, 3.0  # fits that refits to halves and the explanation cost at most
 
 Clusters = Annotated[
     str,
     typer.Option(
-        "-k",
-        "--clusters",
-        metavar="K|auto|LOW:HIGH",
-        help="Number of clusters; 'auto' chooses it, '3:20' chooses from 3 to 20.",
+        "-k", "--clusters", metavar="K|auto|LOW:HIGH", help="Number of clusters; 'auto' chooses."
+    ),
+]
+Method = Annotated[str, typer.Option(metavar="NAME", help="See mkclust methods.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Parameter of the method: mkclust methods NAME."
     ),
 ]
 Missing = Annotated[
-    Literal["median", "knn"] | None,
-    typer.Option(
-        help="Fill NaN cells per view: by the median of the column or the nearest samples.",
-        show_default="refuse them",
-    ),
+    Literal["median", "knn"] | None, typer.Option(help="Fill NaN cells; default: refuse them.")
 ]
-Restarts = Annotated[
-    int | None, typer.Option("--n-init", help="Restarts of k-means.", min=1, show_default="10")
-]
-Seed = Annotated[int | None, typer.Option(help="Seed of k-means.", min=0, show_default="0")]
+Seed = Annotated[int, typer.Option(help="Seed of everything random.", min=0)]
 Checks = Annotated[
     bool | None,
     typer.Option(
-        "--stability/--no-stability",
-        help="Explain the answer; refit to halves of the samples and without each view, and "
-        "compare the labels.",
-        show_default="if expected within two minutes",
+        "--checks/--no-checks",
+        help="Refit to halves and without each view; default: if under two minutes.",
+        show_default=False,
     ),
 ]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write report.html.")]
-WithMarkers = Annotated[
-    bool, typer.Option("--markers/--no-markers", help="Test which features set clusters apart.")
+Save = Annotated[bool, typer.Option("--save", help="Write model.npz, for mkclust predict.")]
+Figures = Annotated[
+    Literal["svg", "pdf", "png"] | None, typer.Option(help="Write figures for a paper.")
 ]
-ClinicalFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--annotations",
-        metavar="FILE",
-        help="Table of clinical columns, by sample name, to compare with the clusters afterwards.",
-    ),
+Log = Annotated[
+    bool, typer.Option("--log", help="Scale counts to a million per sample, log2(1 + x).")
 ]
-Time = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Survival time in the annotations.",
-        show_default="a column such as OS.time",
-    ),
-]
-Event = Annotated[
-    str | None,
-    typer.Option(
-        metavar="COLUMN",
-        help="Event (1) or censored (0) in the annotations.",
-        show_default="a column such as OS",
-    ),
-]
-Correction = Annotated[
-    str, typer.Option(metavar="holm|bh", help="Correction of p values over the annotations.")
+Top = Annotated[
+    int | None,
+    typer.Option("--top-variance", metavar="N", help="Only the columns of most variance.", min=1),
 ]
 Dask = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="Scheduler of a dask cluster that computes with views stored in parts.",
-    ),
+    str | None, typer.Option(metavar="ADDRESS", help="Cluster for rows outside memory.")
 ]
-Save = Annotated[
+ClinicalTable = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help="Write the fitted model to this .npz, for [bold]mkclust predict[/]."
-    ),
+    typer.Option(metavar="FILE", help="Table to compare with the clusters afterwards."),
 ]
+Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Survival time in it.")]
+Event = Annotated[str | None, typer.Option(metavar="COLUMN", help="Event (1) or censored (0).")]
+
+
+@dataclass
+class Run:
+    """One run of `cluster` or `demo`: what is to be done, and what was found."""
+
+    model: MultiViewClusterer
+    n_clusters: int | tuple[int, int] | str
+    folder: OutputFolder
+    source: list[str]
+    reading: dict[str, Any] = field(default_factory=dict)
+    prepared: dict[str, Any] = field(default_factory=dict)
+    checks: bool | None = None
+    report: bool = True
+    save: bool = False
+    figures: str | None = None
+    quiet: bool = False
+    json: bool = False
+    compare: Callable[[Any], Annotations] | None = None
+    answers: list[Any] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    warned: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure a stage, show its progress, and collect the warnings of the package."""
+        began = clock.perf_counter()
+        with warnings.catch_warnings(record=True) as caught, show_progress(self.quiet):
+            warnings.simplefilter("always", MkclustWarning)
+            yield
+        self.seconds[name] = round(clock.perf_counter() - began, 2)
+        messages = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+        self.warned += [message for message in messages if message not in self.warned]
 
 
 @reads()
-@with_method_options
 def cluster(
     paths: Paths,
     clusters: Clusters,
     *,
     method: Method = DEFAULT,
-    reading: Reading,
+    settings: Settings = None,
     missing: Missing = None,
-    n_init: Restarts = None,
-    seed: Seed = None,
-    out: Out = Path("mkclust-out"),
-    overwrite: Overwrite = False,
-    stability: Checks = None,
-    report: Report = True,
-    save: Save = None,
-    dask: Dask = None,
-    markers: WithMarkers = True,
-    annotations: ClinicalFile = None,
+    seed: Seed = 0,
+    reading: Reading,
+    log: Log = False,
+    top_variance: Top = None,
+    annotations: ClinicalTable = None,
     time: Time = None,
     event: Event = None,
-    correction: Correction = "holm",
+    checks: Checks = None,
+    out: Out = Path("mkclust-out"),
+    save: Save = False,
+    report: Report = True,
+    figures: Figures = None,
+    dask: Dask = None,
     json: AsJson = False,
     quiet: Quiet = False,
-    options: dict[str, Any],
 ) -> None:
     """Cluster the samples of one or more files.
 
-    Writes labels.csv, embedding.npz (or graph.npz), stability.csv, markers.csv,
-    alternatives.csv, annotations.csv, result.json and report.html to the output
-    folder, in place of those of an earlier run; mkclust.json lists them. Where
-    views are stored in parts (folders of .npy or .parquet, zarr), rows are read in
-    chunks, and labels, embedding and confidence are written as parts.
+    The output folder gets labels.csv, report.html, result.json and tables, in place of an
+    earlier result of this command.
     """
-    watch = Stopwatch()
-    asked = asked_k(clusters)
-    given = {"missing": missing, "n_init": n_init, "random_state": seed}
-    model = _estimator(method, asked, options | given)
-    inputs = input_files([*paths, *([] if annotations is None else [annotations])], reading.labels)
-    check_clinical(annotations, time, event, correction)
-    folder = OutputFolder(out, overwrite=overwrite, inputs=inputs)
-    folder.check(
-        report=report,
-        stability=stability is not False,
-        alternatives=stability is not False,
-        markers=markers,
-        annotations=annotations is not None,
-    )
-    if save is not None:
-        check_model_path(save, folder, inputs)
-    with watch.stage("read"), heard() as warned:
-        data = _data(model, reading.read(paths), options)
-        if dask is not None and not isinstance(data, LargeViews):
-            warn("--dask was not used: the samples are clustered in memory", MkclustWarning)
-        clinical = None
-        if annotations is not None:
-            clinical = Clinical.read(annotations, time, event, correction, data.index, reading)
-    tried = None if isinstance(asked, int) else asked
-    source = [valid(str(path)) for path in paths]
-    job = Job(
-        model, tried, folder, source, _command(), report, stability, save, quiet, markers,
-        clinical, tuple(warned), json,
+    n_clusters = n_clusters_of(clusters)
+    given = parameters_of(settings or ()) | {"missing": missing, "random_state": seed}
+    model = estimator_for(method, 2, **given)
+    inputs = [*paths, *([] if annotations is None else [annotations])]
+    folder = OutputFolder(out, "cluster", inputs)
+    folder.check()
+    prepared = {"log": log, "top_variance": top_variance}
+    run = Run(
+        model, n_clusters, folder, [as_text(str(path)) for path in paths], reading.given(),
+        prepared, checks, report, save, figures, quiet, json,
     )  # fmt: skip
-    with open_client(dask if isinstance(data, LargeViews) else None):
-        run(job, data, watch)
+    with run.stage("read"):
+        data = reading.read(paths)
+        data = prepare_views(data, **prepared) if log or top_variance else data
+        run.compare = comparison(annotations, reading.id, time, event, data)
+    with open_client(dask):
+        complete(run, data)
 
 
 def demo(
-    method: Method = DEFAULT,
+    cohort: Annotated[
+        bool, typer.Option("--cohort", help="220 breast cancer patients, fetched once.")
+    ] = False,
     out: Out = Path("mkclust-demo"),
-    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Cluster the bundled handwritten digits into ten clusters.
+    """Cluster bundled data: handwritten digits in six views."""
+    from ..data import datasets
 
-    The data are 2000 samples in six views (UCI Multiple Features).
-    """
-    watch = Stopwatch()
-    model = _estimator(method, 10, {})
-    folder = OutputFolder(out, overwrite=overwrite)
-    folder.check(annotations=False)
-    with watch.stage("read"):
-        data = datasets.load_mfeat()
-    source = ["UCI Multiple Features"]
-    run(Job(model, None, folder, source, _command(), quiet=quiet), data, watch)
+    folder = OutputFolder(out, "cluster")
+    folder.check()
+    k, source = (3, "breast.TCGA of mixOmics") if cohort else (10, "UCI Multiple Features")
+    run = Run(estimator_for(DEFAULT, k, random_state=0), k, folder, [source], quiet=quiet)
+    with run.stage("read"):
+        data = datasets.fetch_breast() if cohort else datasets.load_mfeat()
+    complete(run, data)
 
 
-def _command() -> str:
-    """Return the command as it was typed."""
-    return valid(shlex.join(["mkclust", *sys.argv[1:]]))
+def complete(run: Run, data: Any) -> None:
+    """Choose k, fit, judge, ask what comes after the labels, write everything, then print it."""
+    model, choice = run.model, None
+    with shared_views():
+        if isinstance(run.n_clusters, int):
+            model.set_params(n_clusters=run.n_clusters)
+        else:
+            with run.stage("choose k"):
+                choice = choose_k(model, data, run.n_clusters)
+            run.answers.append(choice)
+            model.set_params(n_clusters=choice.k)
+        with run.stage("fit"):
+            model.fit(data)
+        with run.stage("checks"):
+            ask_questions(run, data)
+        with run.stage("verdict"):
+            refits = next((a for a in run.answers if isinstance(a, Stability)), None)
+            model.verdict_ = verdict(model, data, choice=choice, stability=refits)
+        run.warned += [n for n in model.notes_ if not any(n in each for each in run.warned)]
+        replaces = run.folder.replaces
+        with run.stage("write"):
+            result = run.folder.write(lambda folder: write_run(run, data, folder))
+    console = Console(highlight=False, quiet=run.quiet, stderr=run.json)
+    print_summary(console, run, data)
+    written = "Replaced the earlier result in" if replaces else "Written to"
+    files = ", ".join([*result["files"], "result.json"])
+    console.print(clean(f"{written} {run.folder.path}: {files}"))
+    spent = ", ".join(f"{name} {seconds:.1f}" for name, seconds in run.seconds.items())
+    console.print(f"[dim]Seconds: {spent}[/]")
+    if run.json:
+        print_result(run.folder.path, result)
 
 
-def _estimator(method: str, asked: Any, options: dict[str, Any]) -> MultiViewClusterer:
-    if method not in METHODS:
-        raise InputError(f"unknown --method {method!r}; known are {', '.join(METHODS)}")
-    k = asked if isinstance(asked, int) else 2  # until it is chosen
-    return estimator_for(method, k, **({"random_state": 0} | chosen_options(method, options)))
+def ask_questions(run: Run, data: Any) -> None:
+    """Ask what comes after the labels: explanation, influence of views, stability, markers."""
+    model, wanted = run.model, ["explanation", "influence", "stability", "markers"]
+    expected = run.seconds["fit"] * (HALVES + EXPLAINED + data.n_views)
+    if run.checks is False or (run.checks is None and expected > PATIENCE):
+        wanted = ["markers"]
+        why = (
+            "--no-checks was given"
+            if run.checks is False
+            else f"they may take {expected / 60:.0f} minutes; ask for them by --checks"
+        )
+        run.skipped.append(f"Explanation, stability and influence of views: {why}.")
+    beside = [partial(prepare_report, model)] if run.report and pageable(model, data) else []
+    run.answers, why_not = answer_questions(model, data, run.answers, wanted=wanted, beside=beside)
+    run.skipped += why_not
+    if run.compare is not None:
+        try:
+            compared = run.compare(model.labels_)
+            run.answers.append(compared)
+            run.skipped += [f"Not compared: {reason}" for reason in compared.skipped]
+        except InputError as error:
+            run.skipped.append(f"Annotations were not compared: {error}.")
 
 
-def _data(
-    model: MultiViewClusterer, data: MultiView | LargeViews, options: dict[str, Any]
-) -> MultiView | LargeViews:
-    """Return the views as the method takes them."""
-    for name in ("kernel", "kernel_params"):
-        if data.kernels and options.get(name):
-            raise InputError(
-                f"{option(name)} cannot be used with views that are kernel matrices already; "
-                "--features takes them as features"
-            )
-    return as_taken(model, data)
+def write_run(run: Run, data: Any, folder: Path) -> dict[str, Any]:
+    """Write the files of a run to a folder; return what result.json holds beside their list."""
+    model = run.model
+    write_labels(folder, model, data)
+    write_answers(folder, run.answers)
+    if run.save:
+        model.save(folder / "model.npz")
+    command = as_text(shlex.join(["mkclust", *sys.argv[1:]]))
+    if run.report and pageable(model, data):
+        write_report(
+            model, folder / "report.html", data, notes=run.warned, command=command,
+            answers=run.answers, skipped=run.skipped, compute=False,
+        )  # fmt: skip
+    elif run.report:
+        run.skipped.append("report.html was not written: it needs the embedding in memory.")
+    if run.figures is not None:
+        from ..report.plot import write_figures
+
+        write_figures(model, data, folder, run.figures, answers=run.answers)
+    return result_of(model, data, run.answers) | {
+        "source": run.source,
+        "reading": run.reading,
+        "prepared": run.prepared,
+        "run": command,
+        "warnings": run.warned,
+        "not_computed": run.skipped,
+        "seconds": run.seconds,
+    }
+
+
+def comparison(
+    path: Path | None, id: str | None, time: str | None, event: str | None, data: Any
+) -> Callable[[Any], Annotations] | None:
+    """Read a table of annotations before the fit; return what compares it with the clusters."""
+    if path is None:
+        if time is not None or event is not None:
+            raise InputError("--time and --event name columns of --annotations, which is missing")
+        return None
+    if data.index is None:
+        raise InputError(
+            "--annotations needs samples with names, so that its rows can be matched; the views "
+            "have none (--id names the column)"
+        )
+    from ..io.tables import match_samples, read_table
+
+    frame = read_table(path)
+    table = match_samples(frame, data.index, id if id in frame.columns else None)
+    for name, column in (("--time", time), ("--event", event)):
+        if column is not None and column not in table.columns:
+            known = ", ".join(map(str, table.columns))
+            raise InputError(f"{name} {column} is no column of {path}; there are {known}")
+    return lambda labels: compare_annotations(
+        labels, table, index=data.index, time=time, event=event
+    )
+
+
+@contextmanager
+def show_progress(quiet: bool) -> Iterator[None]:
+    """Show the current step, on terminals only."""
+    if quiet or not app.errors.is_terminal:
+        yield
+        return
+    with app.errors.status("starting") as status, listening(lambda t: status.update(clean(t))):
+        yield

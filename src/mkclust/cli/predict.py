@@ -2,71 +2,76 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from ..exceptions import InputError
+from ..data.preparation import prepare_views
+from ..exceptions import FileFormatError, InputError, MkclustWarning
+from ..io.results import read_result
 from ..methods import load
 from ..predict.new_samples import OutOfSample
-from .arguments import (
-    AsJson,
-    Out,
-    Overwrite,
-    Paths,
-    Quiet,
-    Reading,
-    input_files,
-    reads,
-)
-from .output_directory import AFTER_A_FIT, OutputFolder
-from .results import print_json, result_as_dict, write_predictions
-from .run import heard, printing, progress
-from .wording import clean, in_options
+from .arguments import AsJson, Out, Paths, Quiet, Reading, clean, reads
+from .cluster import show_progress
+from .output import OutputFolder, print_result, write_samples
 
 
-@reads("kernels")
+@reads("labels", "kernels")
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model written by cluster --save.")],
+    model: Annotated[
+        Path, typer.Argument(help="Results of cluster --save, or a saved model (.npz).")
+    ],
     paths: Paths,
     reading: Reading,
     out: Out = Path("mkclust-predicted"),
-    overwrite: Overwrite = False,
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Assign new samples to the clusters of a saved model.
 
-    The files hold the same views with the same columns as those that were
-    fitted; for kernels, a column for each fitted sample. Columns are matched by
-    name where both have names: the order does not matter, a missing column is
-    an error, others are ignored with a note. Writes labels.csv and
-    embedding.npz to the output folder.
+    The files hold the fitted views, or some of them, by name. Columns are matched by name. For
+    kernels, each file has a column for each fitted sample. Writes labels.csv.
     """
-    folder = OutputFolder(
-        out, overwrite=overwrite, inputs=input_files([model, *paths], reading.labels)
-    )
-    folder.check(**dict.fromkeys(AFTER_A_FIT, False))
-    fitted = load(model)
+    path = model / "model.npz" if model.is_dir() else model
+    if not path.exists():
+        raise InputError(f"{path} does not exist: cluster with --save, or name a saved model")
+    folder = OutputFolder(out, "predict", [model, *paths])
+    folder.check()
+    fitted = load(path)
     if not isinstance(fitted, OutOfSample):
         raise InputError(
-            f"{model}: {fitted.title} is not defined for samples that were not fitted; cluster "
-            "all samples together, or use --method graph-fusion or mkc-dnm"
+            f"{path}: {fitted.title} is not defined for samples that were not fitted; cluster all "
+            "samples together, or use --method graph-fusion or mkc-dnm"
         )
-    with heard() as warned:
-        data = replace(reading, kernels=False).read(paths)
-        with progress(quiet):
-            written = folder.write(lambda staged: write_predictions(staged, fitted, data))
-    console = Console(highlight=False, quiet=quiet, stderr=json)
-    with printing(folder.path):
-        for note in warned:
-            console.print(f"[yellow]note:[/] {clean(in_options(note))}", soft_wrap=True)
-        console.print(
-            f"{len(data)} samples assigned to {fitted.n_clusters} clusters by {fitted.title}"
-        )
-        console.print(clean(written.describe(out)), soft_wrap=True)
-        if json:
-            print_json(result_as_dict(folder.path, written.names))
+    with warnings.catch_warnings(record=True) as caught, show_progress(quiet):
+        warnings.simplefilter("always", MkclustWarning)
+        data = replace(reading, labels="none", kernels=False).read(paths)
+        data = prepare_views(data, log=True) if _was_log(path) else data
+        membership = fitted.predict_proba(data)
+        columns = {"cluster": fitted.predict(data), "membership": membership.max(axis=1).round(4)}
+    notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+
+    def write(staging: Path) -> dict[str, Any]:
+        write_samples(staging / "labels.csv", data, columns)
+        return {"model": str(path), "source": [str(p) for p in paths], "warnings": notes}
+
+    result = folder.write(write)
+    console = Console(highlight=False, quiet=quiet, stderr=json, soft_wrap=True)
+    for note in notes:
+        console.print(f"[yellow]note:[/] {clean(note)}")
+    console.print(f"{len(data)} samples assigned to {fitted.n_clusters} clusters by {fitted.title}")
+    console.print(clean(f"Written to {out}: labels.csv, result.json"))
+    if json:
+        print_result(out, result)
+
+
+def _was_log(path: Path) -> bool:
+    """Return whether the run that saved a model took logarithms of its tables."""
+    try:
+        return bool(read_result(path.absolute().parent)["prepared"]["log"])
+    except (FileFormatError, KeyError):
+        return False

@@ -1,243 +1,184 @@
-"""A fitted model as plain data, and the files that hold it, written and read."""
+"""The commands that read results: `explain` and `verify`."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, is_dataclass
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
-from .._version import __version__
-from ..base import MultiViewClusterer
-from ..data.checksums import joint_checksum, view_checksums
-from ..data.views import MultiView
-from ..exceptions import FileFormatError, InputError
-from ..inspection import Verdict
-from ..io.atomic import write_csv_atomic, write_npz_atomic, write_text_atomic
-from ..io.files import naming
-from ..io.manifest import MAX_BYTES
-from ..large.views import LargeViews
-from ..linalg.kmeans import nearest_centers
-from ..metrics import evaluate
-from ..report.words import description
+from ..data.checksums import view_checksums
+from ..data.preparation import prepare_views
+from ..exceptions import InputError
+from ..inspection import Alternatives
+from ..inspection import explain as explain_model
+from ..inspection import verify as verify_model
+from ..io.results import changed_files, read_result
+from ..methods import estimator_for, load
+from ..metrics import ari
+from ..report.words import number
+from .arguments import Reading, clean, reads
+from .cluster import show_progress
+from .output import explanation_of, read_labels
+from .summary import column_table
 
-SCHEMA = 2
-DIGITS = 4  # of a confidence in a table
-PART = 1_000_000  # rows of labels and embedding in one file, for data that come in parts
-TOO_LARGE = (  # n rows, f names or k x k numbers: in files of their own, or in none
-    "labels_", "embedding_", "graph_", "kernel_", "presence_", "support_", "cluster_centers_",
-    "sample_names_in_", "view_feature_names_in_", "feature_names_in_", "verdict_",
-)  # fmt: skip
+MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters
+Results = Annotated[Path, typer.Argument(help="Folder of the results of mkclust cluster.")]
+Data = Annotated[
+    list[Path] | None, typer.Argument(help="The data; default: where the run read them.")
+]
 
 
-def as_dict(model: MultiViewClusterer, views: MultiView | LargeViews) -> dict[str, Any]:
-    """Return everything about a fitted model except arrays with a row per sample, for JSON.
+@reads()
+def explain(results: Results, paths: Data = None, *, reading: Reading) -> None:
+    """Print what separates the clusters, conflicts, and other answers.
 
-    Keys: ``schema``, ``version``, ``method`` (name, title, reference), ``parameters``, ``input``,
-    ``clusters`` (sizes), ``fitted`` (public fitted attributes), ``description`` (sentences) and,
-    with known classes, ``metrics``; of a judged model, ``verdict`` and ``confidence``.
+    Results hold the explanation, unless it was skipped to save time. Then the data are read as
+    the run read them, and the model is fitted again.
     """
-    fitted = {
-        name[:-1]: plain(value)
-        for name, value in sorted(vars(model).items())
-        if name.endswith("_") and not name.startswith("_") and name not in TOO_LARGE
-    }
-    if hasattr(model, "certificate_"):
-        fitted["certificate"] |= {"gap": model.certificate_.gap, "words": str(model.certificate_)}
-    result: dict[str, Any] = {
-        "schema": SCHEMA,
-        "version": __version__,
-        "method": {"name": model.name, "title": model.title, "reference": model.reference},
-        "parameters": {name: plain(value) for name, value in model.get_params().items()},
-        "input": {
-            "samples": len(views),
-            "kind": "kernels" if views.kernels else "features",
-            "views": dict(zip(views.names, views.widths, strict=True)),
-            "notes": list(views.notes),
-            "checksums": (sums := view_checksums(views)),
-            "checksum": joint_checksum(sums),
-        },
-        "clusters": np.bincount(model.labels_).tolist(),
-        "fitted": fitted,
-        "description": description(model),
-    }
-    support = getattr(model, "support_", None)
-    presence = getattr(model, "presence_", None)
-    if support is not None and presence is not None:
-        counts = np.bincount(support, minlength=views.n_views + 1)[1:]
-        result["input"]["missing"] = {
-            "incomplete_samples": int(counts[:-1].sum()),
-            "samples_by_number_of_views": counts.tolist(),
-            "samples_by_view": dict(zip(views.names, presence.sum(axis=0).tolist(), strict=True)),
-        }
-    if views.labels is not None:
-        result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
-    return result | _judged(vars(model).get("verdict_"))
+    result = cluster_result(results)
+    found = result.get("explanation")
+    if paths or found is None:
+        with show_progress(False):
+            found = _explanation(results, result, _data(result, paths, reading))
+    console = Console(highlight=False)
+    sizes = result["clusters"]
+    what = f"{sum(sizes)} samples in {len(sizes)} clusters by {result['method']['title']}"
+    console.print(Text(what, style="bold"))
+    for heading, lines in found["words"].items():
+        console.print(Text(f"\n{heading}", style="bold"))
+        if heading == next(iter(found["words"])):
+            for table in _separation_tables(found["separation"]):
+                console.print(table)
+        numbered = bool(found["alternatives"]) and heading == Alternatives.title
+        shown = Table.grid(padding=(0, 1, 0, 1))
+        for at, line in enumerate(lines, start=1):
+            shown.add_row(f"{at}." if numbered else "-", clean(line))
+        console.print(shown)
+    if found["alternatives"] and (results / "alternatives.csv").exists():
+        console.print(clean(f"\nTheir labels: {results / 'alternatives.csv'}"), soft_wrap=True)
 
 
-def _judged(found: Verdict | None) -> dict[str, Any]:
-    """Return the verdict, and the confidence of the clusters and the least certain samples."""
-    if found is None:
-        return {}
-    names = ("structured", "p_value", "reproducibility", "distrusted_views", "missingness")
-    words = {"words": list(found.sentences)}
-    judged = {"verdict": words | {name: plain(getattr(found, name)) for name in names}}
-    certain = found.confidence
-    if certain is not None:
-        judged["confidence"] = {
-            "words": str(certain),
-            "mean": certain.mean,
-            "clusters": plain(certain.clusters),
-            "least": [plain(sample._asdict()) for sample in certain.least()],
-        }
-    return judged
+def cluster_result(folder: Path) -> dict[str, Any]:
+    """Return the result.json of a folder that `cluster` wrote."""
+    result = read_result(folder)
+    if result["command"] != "cluster":
+        raise InputError(f"{folder}: results of mkclust {result['command']}, not of cluster")
+    return result
 
 
-def valid(text: str) -> str:
-    """Replace bytes of file names that are not UTF-8, because text files cannot hold them."""
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+def _data(result: dict[str, Any], paths: list[Path] | None, reading: Reading) -> Any:
+    """Read the data of a run as the run did, or from other places."""
+    stored = reading.over(result["reading"])
+    sources = paths or [Path(path) for path in result["source"]]
+    missing = [str(path) for path in sources if not path.exists()]
+    if missing:
+        raise InputError(f"{', '.join(missing)}: no data here; name the data that were clustered")
+    data = replace(stored, labels="none").read(sources)
+    prepared = result["prepared"]
+    return prepare_views(data, **prepared) if any(prepared.values()) else data
 
 
-def write_arrays(folder: Path, model: MultiViewClusterer, views: MultiView | LargeViews) -> None:
-    """Write labels.csv and embedding.npz or graph.npz; of rows in parts, folders of .npy parts."""
-    if isinstance(views, LargeViews):
-        _write_parts(folder, model)
+def _explanation(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]:
+    """Fit the method of the results again, check that the labels are the same, and explain."""
+    given = dict(result["parameters"])
+    model = estimator_for(result["method"]["name"], given.pop("n_clusters"), **given).fit(data)
+    saved = read_labels(folder)[1]
+    if len(saved) != len(model.labels_) or ari(saved, model.labels_) < 1:
+        raise InputError(f"{folder}: a fit to these data gives other labels; are they the same?")
+    return explanation_of(explain_model(model, data))
+
+
+def _separation_tables(separation: dict[str, list[float | None]]) -> Iterator[Any]:
+    """Yield how well each view separates each cluster, where that fits into 80 characters."""
+    names, values = list(separation), np.array(list(separation.values()), dtype=float).T
+    k, m = values.shape
+    rows, heads = [f"cluster {c}" for c in range(k)], names
+    if m > MOST_VIEWS:
+        if k > MOST_CLUSTERS:
+            return
+        rows, heads, values = names, [str(c) for c in range(k)], values.T
+    table = column_table("", *map(clean, heads), no_wrap=True)
+    for name, row in zip(rows, values, strict=True):
+        table.add_row(clean(name), *(number(value, 2) for value in row))
+    yield table
+    yield Text(
+        "Separation of a cluster from all others: 1 is perfect, 0 the level of chance.",
+        style="dim",
+    )
+
+
+class Claim(NamedTuple):
+    """A claim of the results, and what contradicts it: nothing where the claim holds."""
+
+    text: str
+    problem: str = ""
+
+    def __str__(self) -> str:
+        return f"FAILS: {self.text}: {self.problem}" if self.problem else f"holds: {self.text}"
+
+
+@reads("labels")
+def verify(results: Results, paths: Data = None, *, reading: Reading) -> None:
+    """Check that results are complete and belong to these data.
+
+    Compared are the files and the data with the checksums in result.json, and the labels with
+    the samples. Where the run saved its model, every claim of the model is computed again. Exit
+    code 1 if a claim fails.
+    """
+    result = cluster_result(results)
+    console = Console(highlight=False, soft_wrap=True)
+    failed = False
+    with show_progress(False):
+        for claim in _claims(results, result, paths, reading):
+            console.print(clean(str(claim)))
+            failed = failed or bool(claim.problem)
+    if "model.npz" not in result["files"]:
+        console.print("[dim]The run saved no model (--save): its claims were not checked.[/]")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _claims(
+    folder: Path, result: dict[str, Any], paths: list[Path] | None, reading: Reading
+) -> Iterator[Claim]:
+    changed = changed_files(folder, result)
+    yield Claim("the files are those that the run wrote", ", ".join(changed))
+    if changed:
         return
-    columns = model.per_sample()
-    if "confidence" in columns:
-        columns["confidence"] = np.round(columns["confidence"], DIGITS)
-    _write_labels(folder, views, columns)
-    for name in ("embedding", "graph"):
-        if hasattr(model, name + "_"):
-            arrays = {name: getattr(model, name + "_"), "labels": model.labels_}
-            write_npz_atomic(folder / f"{name}.npz", **arrays)
+    data = _data(result, paths, reading)
+    before, now = result["input"]["checksums"], view_checksums(data)
+    other = "" if set(before) == set(now) else f"the data hold {', '.join(now)}"
+    yield Claim(f"the views are {', '.join(before)}", other)
+    for name in sorted(set(before) & set(now)):
+        differ = "values, sample names or the order of rows or columns differ"
+        same = before[name] == now[name]
+        yield Claim(f"view {name} holds the data that were clustered", "" if same else differ)
+    samples, labels = read_labels(folder)
+    counts = "" if len(labels) == len(data) else f"{len(labels)} labels, {len(data)} samples"
+    yield Claim("every sample has a label", counts)
+    if data.index is not None:
+        differ = "" if samples == [str(name) for name in data.index] else "they differ"
+        yield Claim("the labels have the names of the samples, in their order", differ)
+    if "model.npz" in result["files"]:
+        yield from _model_claims(folder / "model.npz", labels, data)
 
 
-def write_result(
-    folder: Path, model: MultiViewClusterer, views: MultiView | LargeViews, extra: dict[str, Any]
-) -> None:
-    """Write result.json: the model, and what else is known about the run."""
-    found = as_dict(model, views) | extra
-    text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False)
-    write_text_atomic(folder / "result.json", valid(text) + "\n")
-
-
-def write_predictions(folder: Path, model: Any, views: MultiView | LargeViews) -> None:
-    """Write labels.csv and embedding.npz of new samples."""
-    H = model.transform(views)
-    labels = nearest_centers(H, model.cluster_centers_)
-    clear = np.round(model._membership_of(H).max(axis=1), DIGITS)
-    _write_labels(folder, views, {"cluster": labels, "membership": clear})
-    write_npz_atomic(folder / "embedding.npz", embedding=H, labels=labels)
-
-
-def _write_labels(folder: Path, views: MultiView | LargeViews, columns: Mapping[str, Any]) -> None:
-    names = np.arange(len(views)) if views.index is None else views.index
-    rows = zip(names.tolist(), *(column.tolist() for column in columns.values()), strict=True)
-    write_csv_atomic(folder / "labels.csv", ["sample", *columns], rows)
-
-
-def _write_parts(folder: Path, model: MultiViewClusterer) -> None:
-    """Write labels, embedding and confidence, a million rows to a part."""
-    H, columns = getattr(model, "embedding_", None), model.per_sample()
-    for number, start in enumerate(range(0, len(model.labels_), PART)):
-        stop = min(start + PART, len(model.labels_))
-        name = f"part-{number:05}.npy"
-        _save_part(folder / "labels" / name, model.labels_[start:stop])
-        if H is not None:
-            rows = H[start:stop]
-            _save_part(folder / "embedding" / name, rows)
-        if "confidence" in columns:
-            _save_part(folder / "confidence" / name, columns["confidence"][start:stop])
-
-
-def _save_part(path: Path, rows: np.ndarray) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.save(path, rows, allow_pickle=False)
-
-
-def plain(value: Any) -> Any:
-    """Return a value for JSON: lists for arrays, dicts for dataclasses, names for functions."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    return getattr(value, "__name__", repr(value))
-
-
-def result_as_dict(folder: Path, names: Sequence[str]) -> dict[str, Any]:
-    """Return the results of a run for JSON: result.json where there is one, and the labels.
-
-    Keys beside those of result.json: ``folder``, ``files`` and, unless labels are in parts,
-    ``labels`` with the columns of labels.csv.
-    """
-    found: dict[str, Any] = {}
-    if "result.json" in names:
-        found |= json.loads((folder / "result.json").read_bytes())
-    found |= {"folder": valid(str(folder)), "files": list(names)}
-    if "labels.csv" in names:
-        with (folder / "labels.csv").open(newline="", encoding="utf-8") as file:
-            header, *rows = csv.reader(file)
-        columns = dict(zip(header, zip(*rows, strict=True), strict=True))
-        found["labels"] = {
-            name: list(cells) if name == "sample" else [_cell(cell) for cell in cells]
-            for name, cells in columns.items()
-        }
-    return found
-
-
-def _cell(cell: str) -> Any:
-    """Return a cell of labels.csv: a number, a text, or None where it is empty."""
+def _model_claims(path: Path, labels: np.ndarray, data: Any) -> Iterator[Claim]:
+    model = load(path)
+    same = np.array_equal(model.labels_, labels)
+    yield Claim("the labels are those of the saved model", "" if same else "they differ")
     try:
-        return json.loads(cell) if cell else None
-    except ValueError:
-        return cell
-
-
-def print_json(found: dict[str, Any]) -> None:
-    """Print results to standard output."""
-    print(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False), flush=True)
-
-
-def read_result(folder: Path) -> dict[str, Any]:
-    """Return what result.json holds."""
-    path = folder / "result.json"
-    if not path.is_file():
-        raise InputError(f"{folder}: no result.json here; give the folder that cluster wrote to")
-    with naming(path):
-        if path.stat().st_size > MAX_BYTES:
-            raise FileFormatError("too large for a result of mkclust")
-        try:
-            found = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            raise FileFormatError(f"not valid JSON: {error}") from None
-        if not isinstance(found, dict) or not {"input", "method", "clusters"} <= set(found):
-            raise FileFormatError("not a result of mkclust cluster")
-    return found
-
-
-def read_labels(folder: Path) -> tuple[list[str] | None, np.ndarray]:
-    """Return names and labels of labels.csv, or the labels of all parts, which have no names."""
-    path = folder / "labels.csv"
-    with naming(path):
-        try:
-            if not path.is_file():
-                parts = sorted((folder / "labels").glob("part-*.npy"))
-                return None, np.concatenate([np.load(p, allow_pickle=False) for p in parts])
-            with path.open(newline="", encoding="utf-8") as file:
-                rows = list(csv.reader(file))[1:]
-            return [row[0] for row in rows], np.array([int(row[1]) for row in rows])
-        except (OSError, ValueError, IndexError) as error:
-            raise FileFormatError(f"no labels: {error}") from None
+        found = verify_model(model, data)
+    except InputError as error:
+        yield Claim(f"the model cannot be verified: {error}")
+        return
+    for check in found.checks:
+        problem = "" if check.holds else f"error {check.error:.1e}, limit {check.limit:.0e}"
+        yield Claim(check.claim, problem)

@@ -1,109 +1,71 @@
-"""What a fitted model found, as tables for a terminal."""
+"""What a run found, for a terminal of 80 columns: the verdict first."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os.path import commonprefix
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.console import Group
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from ..agreement.chance import mean_agreement
-from ..base import MultiViewClusterer
-from ..data.views import MultiView
-from ..inspection import ChoiceOfK
-from ..large.views import LargeViews
+from ..inspection import Annotations, ChoiceOfK, Explanation, Markers, ViewInfluence
 from ..metrics import evaluate
-from ..report.words import METRICS, counted, description, number, unrelated_words
-from .wording import clean
+from ..report.words import METRICS, counted, number
+from .arguments import clean
 
 BAR = 24  # characters of the longest bar
 LINE, GAP = 80, 3  # characters of a line, and between two columns
 NAME = (12, 28)  # fewest and most characters of a view's name
 DOTS = "…"
-SHARED = 4  # characters in common that are worth replacing by dots
-COLUMNS = {  # what the columns of the table of views mean
-    "weight": "share of the view in the fused graph",
-    "agreement": "with the other views, 0 = chance, 1 = equal",
-    "kept": "eigenvectors kept",
-    "N-noise": "what the view adds to the consensus",
-    "C-noise": "what it lacks of the consensus",
-    "cross": "what lies partly inside and partly outside it",
-    "samples": "samples that the view holds",
+TITLES = {  # of the answers that are printed; the verdict has what stability says
+    ChoiceOfK: "Number of clusters",
+    Explanation: "Explanation",
+    ViewInfluence: "Views",
+    Markers: "Markers",
+    Annotations: "Annotations",
 }
+SHARED = 4  # characters in common that are worth replacing by dots
 
 
-def summary(model: MultiViewClusterer, views: MultiView | LargeViews) -> Group:
-    """Return views, clusters, what the method did and, with known classes, metrics."""
-    what = counted(views.n_views, "kernel" if views.kernels else "view")
+def print_summary(console: Console, run: Any, data: Any) -> None:
+    """Print verdict, views, clusters, answers, and what could not be computed."""
+    model, answers = run.model, run.answers
+    for sentence in model.verdict_.sentences:
+        console.print(f"[bold]{clean(sentence)}[/]")
+    what = counted(data.n_views, "kernel" if data.kernels else "view")
     clusters = counted(int(model.labels_.max()) + 1, "cluster")
-    headline = f"{len(views)} samples, {what}, {clusters} by {model.title}"
-    parts: list[Any] = [*_alarm(model), Text(headline, style="bold"), _views_table(model, views)]
-    parts += [Padding(Text.from_markup(line), (0, 0, 0, 1)) for line in _remarks(model)]
-    parts.append(_cluster_table(model.labels_))
-    if views.labels is not None:
-        parts.append(_metrics_line(views.labels, model.labels_))
-    return Group(*parts)
-
-
-def choice_table(choice: ChoiceOfK, model: MultiViewClusterer) -> Group:
-    """Return the chosen number of clusters, and the evidence for every number tried."""
-    asked = f"Number of clusters, by held-out modularity of partitions by {model.title}:"
-    table = column_table(
-        "clusters", "held-out", "modularity", "tested", "by chance", "limit", "sizes"
-    )
-    for row in choice.table:
-        evidence = (row.held_out, row.modularity, row.tested, row.null, row.null_high)
-        style = "bold green" if row.k == choice.k else ""
-        sizes = f"{min(row.sizes)} to {max(row.sizes)}"
-        table.add_row(str(row.k), *(f"{number:.3f}" for number in evidence), sizes, style=style)
-    legend = Text(
-        "held-out: modularity on one half of the samples of clusters found in the other half; the "
-        "largest is chosen. modularity: of the clusters of all samples. tested: of the samples "
-        "with which cluster structure was tested; by chance, limit: mean and 95 % limit for data "
-        "without clusters",
-        style="dim",
-    )
-    parts: list[Any] = [Text.from_markup(f"[bold]{asked}[/] {clean(str(choice))}."), table, legend]
-    if choice.k == 1:
-        parts.append(
-            Text(
-                "No cluster structure was found: no partition has more modularity than chance "
-                "explains. All samples are in one cluster. -k NUMBER sets a number of clusters.",
-                style="bold red",
-            )
-        )
-    return Group(*parts)
-
-
-def _alarm(model: Any) -> Iterator[Text]:
-    """Name, in red and first of all, the views that are unrelated to the others."""
-    names = [str(name) for name in getattr(model, "unrelated_views_", ())]
-    if 1 < len(names) == len(model.view_names_in_):
-        text = "No two views agree beyond chance: they show no common clusters."
-    elif names:
-        rest = "it" if len(names) == 1 else "them"
-        text = f"{unrelated_words(names)}: compare the labels without {rest}."
-    else:
-        return
-    yield Text.from_markup(f"[bold red]{clean(text)}[/]")
+    console.print(f"{len(data)} samples, {what}, {clusters} by {model.title}")
+    console.print(_views_table(model, data))
+    console.print(_cluster_table(model))
+    if data.labels is not None:
+        scores = evaluate(data.labels, model.labels_).items()
+        listed = "   ".join(f"{METRICS[name]} {value:.3f}" for name, value in scores)
+        console.print(f"Known classes: [bold]{listed}[/]")
+    for answer in answers:
+        if (title := TITLES.get(type(answer))) is not None:
+            text = str(answer).partition(";")[0] if isinstance(answer, Markers) else str(answer)
+            console.print(f"[bold]{title}:[/] {clean(text)}")
+    for line in run.skipped:
+        console.print(f"[dim]{clean(line)}[/]")
+    for note in run.warned:
+        console.print(f"[yellow]note:[/] {clean(note)}")
+    if data.notes:
+        console.print(f"[dim]{clean(' '.join(data.notes))}[/]")
 
 
 def column_table(*columns: str, no_wrap: bool = False) -> Table:
     """Return an empty table; all columns but the first are aligned right."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="dim")
     for position, column in enumerate(columns):
         table.add_column(column, justify="right" if position else "left", no_wrap=no_wrap)
     return table
 
 
-def _views_table(model: Any, views: MultiView | LargeViews) -> Table:
+def _views_table(model: Any, views: Any) -> Table:
     """Return a row per view, with what this method knows about it."""
     known = _known(model)
     table = column_table("view", "columns", *known)
@@ -136,46 +98,18 @@ def _known(model: Any) -> dict[str, list[str]]:
     return found
 
 
-def _remarks(model: Any) -> Iterator[str]:
-    """Explain the columns of the table of views, and describe what the method did."""
-    meanings = dict(COLUMNS)
-    if model.name != "graph-fusion":
-        meanings["weight"] = "weight that the method gives to the view"
-    legend = [f"{name}: {meanings[name]}" for name in _known(model)]
-    if legend:
-        yield f"[dim]{'; '.join(legend)}[/]"
-    yield from map(clean, _sentences(model))
-    if hasattr(model, "converged_"):
-        end = "converged" if model.converged_ else "did not converge"
-        yield f"{model.title} {end} in {counted(model.n_iter_, 'iteration')}."
-
-
-def _sentences(model: Any) -> list[str]:
-    """Return the description without what the table of views and the notes say."""
-    notes = {note.removesuffix(".").lower() for note in getattr(model, "notes_", ())}
-    starts = (*(f"{name}:" for name in model.view_names_in_), "Eigenvectors kept:")
-    return [
-        text
-        for text in description(model)
-        if not text.startswith(starts) and text.removesuffix(".").lower() not in notes
-    ]
-
-
-def _cluster_table(labels: np.ndarray) -> Table:
-    sizes = np.bincount(labels)
-    table = column_table("cluster", "samples", "share")
+def _cluster_table(model: Any) -> Table:
+    """Return a row per cluster: its size, and how reproducible it is where that is known."""
+    sizes = np.bincount(model.labels_)
+    certain = model.verdict_.confidence
+    kept = None if certain is None else certain.clusters
+    table = column_table("cluster", "samples", *([] if kept is None else ["confidence"]))
     table.add_column("")
     for label, size in enumerate(sizes):
         bar = "█" * max(1, round(BAR * size / sizes.max())) if size else ""
-        share = f"{100 * size / len(labels):.1f} %"
-        table.add_row(str(label), str(size), share, f"[blue]{bar}[/]")
+        shown = [] if kept is None else [number(kept[label], 2)]
+        table.add_row(str(label), str(size), *shown, f"[blue]{bar}[/]")
     return table
-
-
-def _metrics_line(classes: Any, labels: np.ndarray) -> Text:
-    scores = evaluate(classes, labels).items()
-    listed = "   ".join(f"{METRICS[name]} {value:.3f}" for name, value in scores)
-    return Text.from_markup(f"Known classes: [bold]{listed}[/]")
 
 
 def short_names(names: Sequence[str], width: int) -> list[str]:

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from .._version import __version__
 from ..exceptions import FileFormatError, InputError
 from . import npz
-from .atomic import replacing
+from .files import replacing
 from .files import as_path, check_regular, naming, parsing, sound_sparse
 
 FORMAT = "mkclust model"

@@ -34,8 +34,7 @@ from .files import (
     naming,
     view_name,
 )
-from .manifest import NAME as MANIFEST
-from .manifest import is_result, read_manifest, refuse_result
+from .results import RESULT, is_result, refuse_result
 from .roles import Name, Request, Variable
 
 UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
@@ -378,12 +377,12 @@ def _find_sources(path: Paths, request: Request) -> tuple[list[Source], list[Sou
 def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
     with naming(folder):
         there = list(folder.iterdir())
-        results = [entry for entry in there if is_result(entry) or read_manifest(entry)]
+        results = [entry for entry in there if is_result(entry) or is_result(entry / RESULT)]
         aside = [e for e in there if e.name.startswith((".", "~$"))]  # of systems and of Excel
         tables_in = [e for e in there if kind_of(e) in TABLES and e not in (*results, *aside)]
         of_r = [entry for entry in there if kind_of(entry) in EXPORTS]
         if not tables_in:
-            found = f"only results of mkclust, listed in {MANIFEST}" if results else "none here"
+            found = f"only results of mkclust, listed in {RESULT}" if results else "none here"
             lines = "; ".join(
                 f"{e.name} is a file of R, write it by {export_line(e)}" for e in of_r
             )

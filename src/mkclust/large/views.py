@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..data.values import fill_masked, to_utf8
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..io.manifest import is_result, read_manifest
+from ..io.results import RESULT, is_result
 from .arrays import NUMBERS, as_dask_array, dask_module, is_stored, is_zarr
 from .blocks import block_height, is_dask, map_blocks
 
@@ -188,7 +188,7 @@ def find_stored_views(paths: Sequence[Path]) -> dict[str, Path] | None:
         inside = sorted(
             path
             for path in paths[0].iterdir()
-            if path.is_dir() and not is_result(path) and not read_manifest(path)
+            if path.is_dir() and not is_result(path / RESULT)
         )
         paths = inside if inside and all(_is_view(path, True) for path in inside) else []
     several = len(paths) > 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base import MultiViewClusterer
-from ..io.atomic import write_text_atomic
+from ..io.files import replacing
 from ..large.views import LargeViews
 
 MOST_ROWS = 1_000_000  # a page of rows that are read in chunks lists no more samples
@@ -82,7 +82,8 @@ def write_report(
     if compute and views is not None:
         found, why = answer_questions(model, views, answers)
         page = replace(page, skipped=(*skipped, *why), **named_answers(found))
-    write_text_atomic(path, render(page))
+    with replacing(path) as file:
+        file.write(render(page).encode())
     return Path(path)
 
 

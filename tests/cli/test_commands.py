@@ -1,0 +1,211 @@
+"""The commands: what they print, write and refuse."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mkclust import METHODS, datasets
+from mkclust.cli.app import COMMANDS, import_command
+from mkclust.exceptions import InputError
+from mkclust.io.results import read_result
+
+QUICK = ("--no-report", "--no-checks")
+HEAVY = {"numpy", "scipy", "sklearn", "h5py", "pandas", "matplotlib", "mkclust.report"}
+
+
+@pytest.fixture(scope="module")
+def cohort():
+    return datasets.make_cohort(90, random_state=0)
+
+
+@pytest.fixture
+def folder(cohort, tmp_path):
+    """A folder `d` of the cohort's tables as CSV, patients by name."""
+    (tmp_path / "d").mkdir()
+    for name, frame in frames(cohort).items():
+        frame.to_csv(tmp_path / "d" / f"{name}.csv")
+    return tmp_path / "d"
+
+
+def frames(cohort):
+    held = cohort.present.T
+    return {
+        name: pd.DataFrame(view[rows], cohort.index[rows], names).rename_axis("patient")
+        for name, view, rows, names in zip(
+            cohort.names, cohort.views, held, cohort.feature_names, strict=True
+        )
+    }  # fmt: skip
+
+
+def clusters(path):
+    return pd.read_csv(path / "labels.csv", dtype={"sample": str}).set_index("sample")
+
+
+def test_cluster_prints_the_verdict_first_and_writes_what_it_lists(run, folder, tmp_path, cohort):
+    code, out, err = run("cluster", "d", "-k", 3, "-o", "out", "--save")
+    assert code == 0, err
+    assert out.startswith("There are clusters beyond chance")
+    assert "not mean that the" in " ".join(out.split()) and "confidence" in out
+    result = read_result(tmp_path / "out")
+    assert result["verdict"]["structured"] and result["verdict"]["sentences"][0] in " ".join(
+        out.split()
+    )
+    labels = clusters(tmp_path / "out")
+    assert list(labels.index) == list(cohort.index) and labels.confidence.between(0, 1).all()
+    assert {"labels.csv", "report.html", "model.npz", "stability.csv"} <= set(result["files"])
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "There are clusters beyond chance" in page
+
+
+def test_no_structure_is_the_headline(run, tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("a", "b"):
+        np.savetxt(tmp_path / f"{name}.csv", rng.standard_normal((80, 6)), delimiter=",")
+    code, out, _ = run("cluster", "a.csv", "b.csv", "-k", "auto", "-o", "out", "--no-report")
+    assert code == 0 and out.startswith("No cluster structure found (p =")
+    assert "confidence" not in clusters(tmp_path / "out").columns
+    code, out, _ = run("cluster", "a.csv", "b.csv", "-k", 2, "-o", "two", *QUICK)
+    assert code == 0 and out.startswith("No cluster structure found (p =")
+
+
+def test_predict_explain_and_verify_use_what_the_run_stored(run, folder, tmp_path):
+    assert run("cluster", "d", "-k", 3, "-o", "out", "--save", "--id", "patient", *QUICK)[0] == 0
+    assert read_result(tmp_path / "out")["reading"] == {"id": "patient"}
+    code, _, err = run("predict", "out", "d", "-o", "new")
+    assert code == 0, err
+    assert (clusters(tmp_path / "new").cluster == clusters(tmp_path / "out").cluster).mean() > 0.97
+    code, out, _ = run("explain", "out")
+    assert code == 0 and "Which views separate which clusters" in out
+    code, out, _ = run("verify", "out")
+    assert code == 0 and "FAILS" not in out and "the weights follow" in out
+    (folder / "expression.csv").write_text(
+        (folder / "expression.csv").read_text().replace("0.", "1.", 1)
+    )
+    code, out, _ = run("verify", "out")
+    assert code == 1 and "FAILS: view expression holds the data" in out
+    code, out, _ = run("verify", "out", "elsewhere")
+    assert code == 2
+
+
+def test_a_new_cohort_without_a_table_is_predicted_from_the_others(run, folder, tmp_path):
+    assert run("cluster", "d", "-k", 3, "-o", "out", "--save", *QUICK)[0] == 0
+    (folder / "protein.csv").unlink()
+    code, out, err = run("predict", "out", "d", "-o", "new")
+    assert code == 0 and "protein" in out, err
+    assert (clusters(tmp_path / "new").cluster == clusters(tmp_path / "out").cluster).mean() > 0.9
+
+
+def test_annotations_are_matched_by_name(run, folder, tmp_path, cohort):
+    table = pd.DataFrame({"rank": np.random.default_rng(0).permutation(90), "patient": cohort.index,
+                          "stage": cohort.labels})  # fmt: skip
+    table.sample(frac=1, random_state=0).to_csv(tmp_path / "clinical.csv", index=False)
+    code, _, err = run("cluster", "d", "-k", 3, *QUICK, "--annotations", "clinical.csv")
+    assert code == 0, err
+    found = pd.read_csv(tmp_path / "mkclust-out" / "annotations.csv").set_index("column")
+    assert found.p["stage"] < 1e-10 and found.samples["stage"] == 90 and found.p["rank"] > 0.01
+    given = ("--annotations", "clinical.csv", "--time", "no", "--event", "stage")
+    code, _, err = run("cluster", "d", "-k", 3, *QUICK, *given)
+    assert code == 2 and "--time no is no column" in err
+    code, _, err = run("cluster", "d", "-k", 3, "--time", "x")
+    assert code == 2 and "--annotations" in err
+
+
+def test_inspect_shows_tables_and_the_next_command(run, folder):
+    code, out, err = run("inspect", "d")
+    assert code == 0, err
+    assert "expression" in out and "72" in out and "Next: mkclust cluster d -k auto" in out
+
+
+def test_inspect_and_cluster_list_all_problems_at_once(run, folder):
+    for name in ("expression", "protein"):
+        frame = pd.read_csv(folder / f"{name}.csv")
+        frame = frame.astype(object)
+        frame.iloc[3, 4] = "high"
+        frame.to_csv(folder / f"{name}.csv", index=False)
+    for command in (["inspect", "d"], ["cluster", "d", "-k", "3"]):
+        code, out, err = run(*command)
+        assert code == 2 and "expression.csv" in out + err and "protein.csv" in out + err
+
+
+def test_parameters_of_a_method_are_set_and_checked(run, folder, tmp_path):
+    assert run("cluster", "d", "-k", 3, *QUICK, "--set", "n_neighbors=7")[0] == 0
+    assert read_result(tmp_path / "mkclust-out")["parameters"]["n_neighbors"] == 7
+    code, _, err = run("cluster", "d", "-k", 3, "--set", "solver=exact")
+    assert code == 2 and "solver" in err and "n_neighbors" in err
+    code, _, err = run("cluster", "d", "-k", 99)
+    assert code == 2 and err.startswith("error: -k")
+    assert run("cluster", "d", "-k", "many")[0] == 2
+    code, _, err = run("cluster", "d", "-k", 3, "--method", "nonsense")
+    assert code == 2 and "graph-fusion" in err
+
+
+def test_json_has_the_result_and_every_label(run, folder, cohort):
+    code, out, _ = run("cluster", "d", "-k", 3, *QUICK, "--json")
+    found = json.loads(out)
+    assert code == 0 and list(found["labels"]) == list(cohort.index)
+    assert run("cluster", "d", "-k", 3, *QUICK, "-q")[1] == ""
+
+
+def test_counts_and_variance_are_prepared_on_request_and_again_for_new_samples(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rates = rng.gamma(1.0, 20.0, (3, 40))[np.arange(90) % 3]
+    counts = pd.DataFrame(rng.poisson(rates), columns=[f"g{j}" for j in range(40)],
+                          index=pd.Index([f"s{i}" for i in range(90)], name="sample"))  # fmt: skip
+    counts.to_csv(tmp_path / "counts.csv")
+    code, _, err = run(
+        "cluster", "counts.csv", "-k", 3, "--log", "--top-variance", 20, "--save", *QUICK
+    )
+    assert code == 0, err
+    assert read_result(tmp_path / "mkclust-out")["input"]["views"] == {"counts": 20}
+    code, _, err = run("predict", "mkclust-out", "counts.csv")
+    assert code == 0, err
+    same = (
+        clusters(tmp_path / "mkclust-predicted").cluster
+        == clusters(tmp_path / "mkclust-out").cluster
+    )
+    assert same.mean() > 0.95
+
+
+def test_figures_are_written(run, folder, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert run("cluster", "d", "-k", 3, "--no-report", "--figures", "svg")[0] == 0
+    names = {"map.svg", "sizes.svg", "consensus.svg", "features.svg"}
+    assert names <= set(read_result(tmp_path / "mkclust-out")["files"])
+
+
+def test_methods_lists_all_and_the_parameters_of_one(run):
+    out = run("methods")[1]
+    assert all(name in out for name in METHODS)
+    code, out, _ = run("methods", "mkc-dnm")
+    assert code == 0 and "--set solver=authors" in out
+    assert run("methods", "nonsense")[0] == 2
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_fits_on_a_screen_and_starts_as_listed(run, name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, _ = run(name, "--help")
+    lines = out.splitlines()
+    assert code == 0 and len(lines) <= 60 and max(map(len, lines)) <= 80
+    assert import_command(name).help.splitlines()[0] == COMMANDS[name].help
+
+
+def test_help_imports_neither_arrays_nor_readers():
+    program = "import sys; sys.argv = ['mkclust', '--help']\nfrom mkclust.cli import command\n"
+    program += "try:\n    command()\nexcept SystemExit:\n    print('imported:', *sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not set(done.stdout.splitlines()[-1].split()) & HEAVY
+
+
+def test_errors_name_the_option():
+    from mkclust.cli.arguments import in_options
+
+    assert in_options(InputError("missing must be None", parameter="missing")).endswith(
+        "(see --missing)"
+    )
