@@ -18,7 +18,6 @@ from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
 from .inspection.choose_k import choose_k
 from .inspection.verdict import verdict as verdict_on
-from .io.files import as_path
 from .io.models import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .predict.new_samples import Extension
 from .progress import listening

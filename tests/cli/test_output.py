@@ -145,13 +145,16 @@ def test_a_run_killed_at_any_moment_leaves_a_whole_result(tmp_path):
 
 
 def test_ctrl_c_ends_a_run_with_one_line_and_nothing_written(tmp_path, tables):
+    code = "import sys; from mkclust.cli import command; sys.argv[1:] = ['demo', '-o', 'out']\n"
     process = subprocess.Popen(
-        [sys.executable, "-m", "mkclust", "demo", "-o", "out"],
+        [sys.executable, "-c", code + "print('ready', flush=True); command()"],
         cwd=tmp_path,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(2.0)
+    process.stdout.readline()
+    time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     err = process.communicate(timeout=60)[1]
     assert process.returncode == 130 and err.strip() == "interrupted"

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 COMMANDS = {
     "cluster": Entry(".cluster", "Cluster the samples of one or more files."),
     "inspect": Entry(".inspect", "Show what files hold, and every problem with its remedy."),
-    "explain": Entry(".results", "Print what separates the clusters, conflicts, and other answers."),
+    "explain": Entry(".results", "Print what separates the clusters, and other answers."),
     "predict": Entry(".predict", "Assign new samples to the clusters of a saved model."),
     "verify": Entry(".results", "Check that results are complete and belong to these data."),
     "methods": Entry(".methods", "List all methods, or the parameters of one."),

@@ -161,7 +161,7 @@ def cluster(
     inputs = [*paths, *([] if annotations is None else [annotations])]
     folder = OutputFolder(out, "cluster", inputs)
     folder.check()
-    prepared = {"log": log, "top_variance": top_variance}
+    prepared: dict[str, Any] = {"log": log, "top_variance": top_variance}
     run = Run(
         model, n_clusters, folder, [as_text(str(path)) for path in paths], reading.given(),
         prepared, checks, report, save, figures, quiet, json,

@@ -37,7 +37,7 @@ Data = Annotated[
 
 @reads()
 def explain(results: Results, paths: Data = None, *, reading: Reading) -> None:
-    """Print what separates the clusters, conflicts, and other answers.
+    """Print what separates the clusters, and other answers.
 
     Results hold the explanation, unless it was skipped to save time. Then the data are read as
     the run read them, and the model is fitted again.

@@ -22,8 +22,7 @@ import scipy.sparse as sp
 from .._version import __version__
 from ..exceptions import FileFormatError, InputError
 from . import npz
-from .files import replacing
-from .files import as_path, check_regular, naming, parsing, sound_sparse
+from .files import as_path, check_regular, naming, parsing, replacing, sound_sparse
 
 FORMAT = "mkclust model"
 SCHEMA = 3

@@ -186,9 +186,7 @@ def find_stored_views(paths: Sequence[Path]) -> dict[str, Path] | None:
     """
     if len(paths) == 1 and paths[0].is_dir() and not _is_view(paths[0]):
         inside = sorted(
-            path
-            for path in paths[0].iterdir()
-            if path.is_dir() and not is_result(path / RESULT)
+            path for path in paths[0].iterdir() if path.is_dir() and not is_result(path / RESULT)
         )
         paths = inside if inside and all(_is_view(path, True) for path in inside) else []
     several = len(paths) > 1
