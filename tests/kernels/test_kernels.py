@@ -102,6 +102,6 @@ def test_rows_of_fitted_samples_are_those_of_the_kernel(name, form, scale):
 
 def test_equal_samples_are_refused_even_where_nothing_else_would_notice():
     with pytest.raises(InputError, match="constant"):
-        KernelRecipe("rbf", {"gamma": 1.0}, center=False, normalize=False).matrix(
+        KernelRecipe("rbf", {"gamma": 1.0}, center=False, normalize=False).build(
             np.ones((5, 3)), "one", "rbf"
         )

@@ -59,10 +59,6 @@ class KernelRecipe:
             )
         object.__setattr__(self, "params", dict(self.params))  # the caller may change theirs
 
-    def matrix(self, view: Any, name: str, kernel: Any) -> np.ndarray:
-        """Return the kernel (n, n) of one view: symmetric, centered and normalized."""
-        return self.build(view, name, kernel)[0]
-
     def build(self, view: Any, name: str, kernel: Any) -> tuple[np.ndarray, Centering]:
         """Return the kernel of one view and the centering to apply to rows of new samples.
 
