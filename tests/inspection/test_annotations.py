@@ -151,9 +151,22 @@ def test_without_lifelines_the_other_columns_are_compared(labels, cohort, table,
     both = cohort.set_index(table.index).assign(stage=table["stage"])
     found = compare_annotations(labels, both)
     assert found.survival is None and "mkclust[survival]" in found.skipped[0]
-    assert "stage" in [each.column for each in found.comparisons]
+    columns = [each.column for each in found.comparisons]
+    assert "stage" in columns and "OS.time" not in columns  # censored times are no numbers
     with pytest.raises(InputError, match="lifelines"):
         compare_annotations(labels, both, time="OS.time", event="Vital_Status")
+
+
+def test_small_expected_counts_are_tested_by_permutation():
+    rng = np.random.default_rng(0)
+    clusters, values = rng.integers(0, 6, 40), rng.integers(0, 6, 40).astype(str)
+    (found,) = compare_annotations(clusters, pd.DataFrame({"site": values})).comparisons
+    assert found.test == "permutation" and "p by permutation" in found.note
+    (same,) = compare_annotations(clusters, pd.DataFrame({"c": clusters.astype(str)})).comparisons
+    assert same.p == 1e-4 and found.p > 0.01
+    many = np.arange(600) % 6  # where counts are large the two tests agree
+    large = compare_annotations(many, pd.DataFrame({"site": rng.integers(0, 2, 600)})).comparisons
+    assert large[0].test == "chi-squared"
 
 
 def test_several_candidates_are_not_guessed(labels, cohort):

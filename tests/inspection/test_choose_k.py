@@ -21,7 +21,6 @@ from mkclust.inspection.structure import (
     modularity_of,
     spread_out,
 )
-from mkclust.kernels.bank import KernelRecipe
 from mkclust.metrics import ari
 
 
@@ -109,16 +108,6 @@ def test_one_view_and_kernels():
 def test_other_methods_use_the_same_criterion(method):
     assert choose_k(method(2), make_views(90, 3, 2, noise=0.8, random_state=0), (2, 5)).k == 3
     assert choose_k(method(2), make_views(90, 1, 2, random_state=0), (2, 5)).k == 1
-
-
-def test_kernels_are_built_once_for_all_numbers(monkeypatch):
-    built, build = [], KernelRecipe.built
-    monkeypatch.setattr(
-        KernelRecipe, "built", lambda self, *a: (built.append(1), build(self, *a))[1]
-    )
-    views = make_views(60, 3, 2, noise=0.5, random_state=0)
-    AKKM(2).partitions(views, [2, 3, 4, 5], 0, 1)
-    assert len(built) == 4  # two for the graph, two for all fits
 
 
 @pytest.mark.parametrize("method", [GraphFusion, MKCDNM])
@@ -286,3 +275,10 @@ def test_numbers_in_the_range_are_about_as_good():
     beside = [row for row in found.table if abs(row.k - best.k) == 1]
     good = [row.k for row in beside if abs(row.modularity - best.modularity) < deviation]
     assert all(found.low <= k <= found.high for k in good)
+
+
+def test_views_alone_are_enough():
+    views = make_views(90, 3, 2, noise=0.5, random_state=0)
+    assert choose_k(views, k_range=(2, 5)) == choose_k(GraphFusion(2), views, (2, 5))
+    with pytest.raises(InputError, match="k_range is given by name"):
+        choose_k(views, (2, 5))

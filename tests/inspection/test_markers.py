@@ -46,7 +46,9 @@ def test_planted_features_come_first_in_a_sorted_frame(model, planted):
         only = found.top(c, 1, "rna")
         assert found.view[only].tolist() == ["rna"]
     assert not found.valid and found.warning == CIRCULAR
-    assert f"of {len(found)} tests" in str(found)
+    assert "p value below" not in str(found) and str(found).endswith(CIRCULAR)
+    assert not found.to_frame()["p_valid"].any()
+    assert f"of {len(found)} tests" in str(markers(model, planted[0], valid=True))
 
 
 def test_p_values_without_the_tested_view_hold_their_level_on_noise():

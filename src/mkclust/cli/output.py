@@ -419,7 +419,7 @@ def _alternatives_table(found: Explanation) -> Table | None:
 
 
 def _markers(found: Markers) -> dict[str, Any]:
-    names = ("view", "feature", "effect", "auc", "p", "p_adjusted")
+    names = ["view", "feature", "effect", "auc", *(["p", "p_adjusted"] if found.valid else [])]
     return _chosen(found, "valid", "warning") | {
         "tests": len(found),
         "clusters": [

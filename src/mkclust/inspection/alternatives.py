@@ -24,6 +24,10 @@ from .view_profile import profile_of
 NEARLY = 0.95  # of the answer's modularity, from which another partition is nearly as good
 SAME = 0.9  # ARI from which two partitions count as the same one
 LISTED = 5  # alternatives, at most
+MORE = (
+    "more than the answer, which stays that of the default settings: they were not chosen by "
+    "modularity"
+)
 SIDES = 3  # of conflicts that are followed for all samples
 STARTS = 3  # of k-means on another embedding
 OPTIMA = 6  # single starts of k-means on the answer's own embedding
@@ -59,9 +63,10 @@ class Alternative:
     rows: np.ndarray
 
     def __str__(self) -> str:
+        more = f", {MORE}" if self.score > 1 else ""
         return (
-            f"{self.difference} ({self.origin}; {self.score:.3f} of the answer's modularity, ARI "
-            f"{round(self.ari, 2) + 0.0:.2f})"
+            f"{self.difference} ({self.origin}; {self.score:.3f} of the answer's modularity{more}, "
+            f"ARI {round(self.ari, 2) + 0.0:.2f})"
         )
 
 

@@ -119,7 +119,7 @@ def compare_annotations(
     if correction not in CORRECTIONS:
         raise InputError(f'correction must be "holm" or "bh", got {correction!r}')
     clusters, table = _aligned(labels, table, index)
-    pair, skipped = survival_columns(table, time, event)
+    pair, skipped, censored = survival_columns(table, time, event)
     found, curves = [], None
     if pair is not None:
         try:
@@ -128,13 +128,13 @@ def compare_annotations(
             if time is not None:
                 raise
             skipped.append(f"Survival of {pair[0]} and {pair[1]}: {error}")
-            pair = None
+            pair, censored = None, censored[:1]
     if pair is not None and curves is not None:
         name = f"{pair[0]}, {pair[1]}"
         found.append(Comparison(name, "log-rank", curves.statistic, curves.p, np.nan, np.nan,
                                 curves.samples, ""))  # fmt: skip
     for column in table.columns:
-        if pair is None or column not in pair:
+        if column not in censored:
             try:
                 found.append(_compared(str(column), clusters, table[column]))
             except InputError as error:

@@ -11,7 +11,9 @@ import numpy as np
 
 from ..agreement.cache import shared_views
 from ..base import MultiViewClusterer, Partitions
+from ..data.views import MultiView
 from ..exceptions import InputError
+from ..graph_fusion import GraphFusion
 from ..io.models import storable
 from ..metrics import contingency
 from .fitting import quiet, unfitted, views_of
@@ -27,6 +29,10 @@ from .structure import (
 RANGE = (2, 20)
 ROWS = 1500  # samples that are compared, at most
 HIGH = 1.64  # standard deviations from the null model's mean to its upper limit (95 %)
+SCANNED = (
+    "Sizes are those of the comparison, on one graph for all numbers; a fit with one of the "
+    "numbers may divide the samples a little differently."
+)
 PART = 0.1  # share of a cluster from which a part of it counts as split off
 
 
@@ -121,7 +127,7 @@ class ChoiceOfK:
 
     def tree(self) -> str:
         """Return what splits from one number of clusters to the next, one line each."""
-        lines = []
+        lines = [SCANNED]
         for row in self.table:
             sizes = " ".join(map(str, row.sizes))
             parts = "; ".join(f"{n} into {' + '.join(map(str, p))}" for n, p in row.splits())
@@ -138,8 +144,8 @@ class ChoiceOfK:
 
 
 def choose_k(
-    estimator: MultiViewClusterer,
-    views: Any,
+    estimator: MultiViewClusterer | Any,
+    views: Any = None,
     k_range: tuple[int, int] | Iterable[int] | str = "auto",
     *,
     random_state: int = 0,
@@ -168,8 +174,9 @@ def choose_k(
 
     Parameters
     ----------
-    estimator : MultiViewClusterer
-        The estimator that will cluster, such as ``GraphFusion(2)``; its n_clusters is not used.
+    estimator : MultiViewClusterer, or views
+        The estimator that will cluster, such as ``MKCDNM(2)``; its n_clusters is not used. Views
+        alone are clustered by `GraphFusion`: ``choose_k(views, k_range=(2, 8))``.
     views : MultiView, list or dict of views, or one table
         As for the estimator's `fit`. Of more than 1500 samples 1500 are drawn.
     k_range : pair, iterable of int, or "auto"
@@ -189,12 +196,22 @@ def choose_k(
     --------
     >>> from mkclust import GraphFusion, choose_k, datasets
     >>> views = datasets.make_views(120, n_clusters=4, n_views=3, noise=0.5, random_state=0)
-    >>> print(choose_k(GraphFusion(2), views, (2, 6)))
+    >>> print(choose_k(views, k_range=(2, 6)))
     4 clusters (2 to 6 tried)
     >>> noise = datasets.make_views(120, 2, 0, n_noise_views=3, random_state=0)
     >>> choose_k(GraphFusion(2), noise, (2, 6)).k
     1
     """
+    if not isinstance(estimator, MultiViewClusterer):
+        if views is not None:
+            raise InputError(
+                "the first argument must be an estimator, such as GraphFusion(2), or the views "
+                f"alone, got {type(estimator).__name__}; k_range is given by name"
+            )
+        kernels = isinstance(estimator, MultiView) and estimator.kernels
+        estimator, views = GraphFusion(2, precomputed=kernels), estimator
+    elif views is None:
+        raise InputError("choose_k needs views")
     with quiet():
         data, _ = views_of(estimator, views, random_state)
         ks = checked_range(k_range, len(data))

@@ -18,8 +18,8 @@ from .view_influence import ViewInfluence, view_influence
 
 LEVEL = 0.05  # of the corrected p value
 CIRCULAR = (
-    "The clusters were found in the same features that are tested, so the p values are too small: "
-    "features differ between clusters even where there are none. Use them to rank features."
+    "The clusters were found in the same features, so that p values would be too small: features "
+    "differ between clusters even where there are none. The effects rank the features."
 )
 INDEPENDENT = (
     "Each view was tested against clusters that were found without it, so the p values are valid "
@@ -68,10 +68,16 @@ class Markers:
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "cluster", "view", "feature", "effect", "auc", "p", "p_adjusted", "mean", "rest", "samples",
+        "p_valid",
     )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.p)
+
+    @property
+    def p_valid(self) -> np.ndarray:
+        """Whether the p value of every test is valid, (t,)."""
+        return np.full(len(self), self.valid)
 
     @property
     def warning(self) -> str:
@@ -97,15 +103,18 @@ class Markers:
         return f"column {name} of {self.view[place]}" if name.isdecimal() else name
 
     def __str__(self) -> str:
-        k = int(self.cluster.max()) + 1
-        counts = np.bincount(self.cluster[self.p_adjusted < LEVEL], minlength=k)
-        first = [self.top(c, 1) for c in range(k)]
+        first = [self.top(c, 1) for c in range(int(self.cluster.max()) + 1)]
         best = ", ".join(
-            f"{self._name(place[0])} in cluster {c}" for c, place in enumerate(first) if len(place)
+            f"{self._name(place[0])} in cluster {c} (effect {self.effect[place[0]]:.1f})"
+            for c, place in enumerate(first)
+            if len(place)
         )
+        if not self.valid:
+            return f"the first feature of every cluster: {best}. {self.warning}"
+        few = np.count_nonzero(self.p_adjusted < LEVEL)
         return (
-            f"{counts.sum()} of {len(self)} tests of a feature in a cluster have a corrected p "
-            f"value below {LEVEL:g}; the first of every cluster: {best}"
+            f"{few} of {len(self)} tests of a feature in a cluster have a corrected p value below "
+            f"{LEVEL:g}; the first of every cluster: {best}. {self.warning}"
         )
 
 

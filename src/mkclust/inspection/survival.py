@@ -55,8 +55,11 @@ class Survival:
 
 def survival_columns(
     table: Any, time: str | None, event: str | None
-) -> tuple[tuple[Any, Any] | None, list[str]]:
-    """Return the columns with times and events, as named or by usual names, and remarks."""
+) -> tuple[tuple[Any, Any] | None, list[str], list[Any]]:
+    """Return the columns with times and events, as named or by usual names.
+
+    Then remarks, and columns that must not be compared otherwise: times that are censored.
+    """
     if (time is None) != (event is None):
         raise InputError("time and event must be given together")
     if time is not None:
@@ -67,16 +70,17 @@ def survival_columns(
                     f"{', '.join(map(str, table.columns))}"
                 )
         _require_lifelines()
-        return (time, event), []
+        return (time, event), [], [time, event]
     times, events = ([c for c in table.columns if _plain(c) in known] for known in (TIMES, EVENTS))
     if not times or not events:
-        return None, []
+        return None, [], []
     if len(times) > 1 or len(events) > 1:
         several = ", ".join(map(str, [*times, *events]))
-        return None, [f"Survival: several columns may be times or events ({several}); name them"]
+        remark = f"Survival: several columns may be times or events ({several}); name them"
+        return None, [remark], times
     if find_spec("lifelines") is None:
-        return None, [f"Survival of {times[0]} and {events[0]}: {INSTALL}"]
-    return (times[0], events[0]), []
+        return None, [f"Survival of {times[0]} and {events[0]}: {INSTALL}"], times
+    return (times[0], events[0]), [], [times[0], events[0]]
 
 
 def survival(clusters: np.ndarray, times: Any, events: Any) -> Survival:
