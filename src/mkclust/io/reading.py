@@ -324,9 +324,8 @@ def _read_archive(file: Path, request: Request) -> MultiView:
         from . import h5mu
 
         return h5mu.read_views(file, request)
-    loaded = _load_archive(file)
-    variables = [roles.describe(name, value) for name, value in loaded.items()]
-    return roles.assign(variables, request, STACK_AXIS[kind_of(file)]).build(loaded)
+    _, arguments = roles.assign(_load_archive(file), request, STACK_AXIS[kind_of(file)])
+    return MultiView(**arguments)
 
 
 def _with_roles(file: Path) -> list[Variable]:
@@ -334,9 +333,10 @@ def _with_roles(file: Path) -> list[Variable]:
         from . import h5mu
 
         return h5mu.variables(file)
-    variables = [roles.describe(name, value) for name, value in _load_archive(file).items()]
+    loaded = _load_archive(file)
+    variables = [roles.describe(name, value) for name, value in loaded.items()]
     try:
-        by_name = roles.assign(variables, Request(), STACK_AXIS[kind_of(file)]).by_name
+        by_name, _ = roles.assign(loaded, Request(), STACK_AXIS[kind_of(file)])
     except InputError as error:
         by_name = {variable.name: f"undecided: {error}" for variable in variables}
     return [replace(variable, role=by_name[variable.name]) for variable in variables]
@@ -827,33 +827,25 @@ def _find_labels(
     if not found:
         notes.append("No labels: neither a file nor a column is named like them.")
         return None
-    return _merge_labels(found, samples)
-
-
-def _merge_labels(items: Sequence[Item], samples: list[str]) -> Any:
-    """Merge label columns, which must agree on samples that several tables have."""
-    import pandas as pd
-
-    def by_name(item: Item) -> Any:
-        unnamed = samples if len(samples) == len(item.labels) else range(len(item.labels))
-        return pd.Series(item.labels, index=item.values.index if item.named else unnamed)
-
-    first, merged = items[0], by_name(items[0])
-    for item in items[1:]:
-        other = by_name(item)
-        both = merged.index.intersection(other.index)
-        if not (merged[both] == other[both]).all() or (not samples and len(other) != len(merged)):
-            raise FileFormatError(
-                f"{item.path} and {first.path} have different labels; choose a file or column "
-                "with labels=..., or pass labels=False"
-            )
-        merged = pd.concat([merged, other[other.index.difference(both, sort=False)]])
-    lacking = [sample for sample in samples if sample not in merged.index]
+    by_row = [samples if len(samples) == len(item.labels) else None for item in found]
+    merged = pd.concat(
+        [
+            pd.Series(item.labels, index=item.values.index if item.named else rows)
+            for item, rows in zip(found, by_row, strict=True)
+        ]
+    ).groupby(level=0, sort=False)
+    if (merged.nunique() > 1).any() or len({len(i.labels) for i in found if not i.named}) > 1:
+        raise FileFormatError(
+            f"{', '.join(item.path.name for item in found)} have different labels; choose a file "
+            "or column with labels=..., or pass labels=False"
+        )
+    labels = merged.first()
+    lacking = [sample for sample in samples if sample not in labels.index]
     if lacking:
         raise FileFormatError(
             f"no file has the label of sample {lacking[0]!r}; pass labels=False for none"
         )
-    return merged[samples] if samples else merged.to_numpy()
+    return labels[samples] if samples else labels.to_numpy()
 
 
 def _with_classes(views: MultiView, classes: Classes) -> MultiView:

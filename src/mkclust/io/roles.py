@@ -17,7 +17,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..data.alignment import is_key_name, may_be_key_name, plain
-from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from .npz import Unreadable
 
@@ -182,60 +181,27 @@ class Part:
         return value
 
 
-@dataclass(frozen=True)
-class Roles:
-    """The roles of the variables of a file, and notes on the decisions."""
-
-    parts: tuple[Part, ...]
-    kernels: bool
-    transpose: bool
-    labels: Variable | None
-    index: Variable | None
-    names: Variable | None
-    notes: tuple[str, ...]
-    by_name: dict[str, str]
-
-    def build(self, loaded: Mapping[str, Any]) -> MultiView:
-        """Return the views with their notes, from the loaded variables."""
-        views = [part.select(loaded[part.source.name]) for part in self.parts]
-        names, notes = [part.name for part in self.parts], list(self.notes)
-        if self.names is not None:
-            given = [str(text).strip() for text in loaded[self.names.name]]
-            if all(given) and len(set(given)) == len(given):
-                names = given
-                notes.append(f"The names {', '.join(names)} come from {self.names.name}.")
-        labels = None
-        if self.labels is not None:
-            try:
-                labels = as_labels(loaded[self.labels.name])
-            except FileFormatError as error:
-                raise FileFormatError(
-                    f"labels {self.labels.name}: {error}; pass labels=False for none"
-                ) from None
-        return MultiView(
-            [view.T for view in views] if self.transpose else views,
-            names=names,
-            kernels=self.kernels,
-            labels=labels,
-            index=None if self.index is None else as_labels(loaded[self.index.name]),
-            notes=notes,
-        )
-
-
-def assign(variables: Sequence[Variable], request: Request, usual_axis: int) -> Roles:
+def assign(
+    loaded: Mapping[str, Any], request: Request, usual_axis: int
+) -> tuple[dict[str, str], dict[str, Any]]:
     """Assign roles to the variables of a file.
 
     Parameters
     ----------
-    variables : sequence of Variable
+    loaded : mapping from str to value
+        The variables by name.
     request : Request
     usual_axis : int
         Axis along which the format stacks matrices: 2 in MATLAB, 0 in NumPy.
 
     Returns
     -------
-    Roles
+    roles : dict
+        The role of every variable by name.
+    arguments : dict
+        The arguments of `MultiView`.
     """
+    variables = [describe(name, value) for name, value in loaded.items()]
     labels = choose_labels(variables, request.labels)
     wanted = request.id
     index = _vector(variables, wanted, "id") if isinstance(wanted, str) else None
@@ -261,7 +227,28 @@ def assign(variables: Sequence[Variable], request: Request, usual_axis: int) -> 
         _labels_note(labels, request.labels),
         *(f"Ignored {name}: {why}." for name, why in ignored.items()),
     )
-    return Roles(parts, kernels, transpose, labels, index, names, tuple(filter(None, notes)), roles)
+    views = [part.select(loaded[part.source.name]) for part in parts]
+    view_names = [part.name for part in parts]
+    if names is not None:
+        given = [str(text).strip() for text in loaded[names.name]]
+        if all(given) and len(set(given)) == len(given):
+            view_names = given
+            notes = (*notes, f"The names {', '.join(given)} come from {names.name}.")
+    return roles, {
+        "views": [view.T for view in views] if transpose else views,
+        "names": view_names,
+        "kernels": kernels,
+        "labels": None if labels is None else _labels(labels.name, loaded),
+        "index": None if index is None else as_labels(loaded[index.name]),
+        "notes": list(filter(None, notes)),
+    }
+
+
+def _labels(name: str, loaded: Mapping[str, Any]) -> np.ndarray:
+    try:
+        return as_labels(loaded[name])
+    except FileFormatError as error:
+        raise FileFormatError(f"labels {name}: {error}; pass labels=False for none") from None
 
 
 def orientation(
