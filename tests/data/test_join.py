@@ -1,13 +1,15 @@
 """One join of rows, by sample name: for fits, predictions and questions, whatever the form."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 
+import mkclust
 from mkclust import (
     GraphFusion,
     MultiView,
-    cluster,
     datasets,
     explain,
     load,
@@ -27,6 +29,7 @@ from mkclust.exceptions import (
 )
 
 pl = pytest.importorskip("polars")
+cluster = partial(mkclust.cluster, verdict=False)
 N = 90
 
 
