@@ -6,6 +6,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -54,11 +55,13 @@ SLOW = {"docs/tutorials/digits.md"}  # choose_k and all checks of 2000 samples
 def test_examples_run_and_have_the_output_shown(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     text = page.read_text(encoding="utf-8")
     signs = {
         "pandas": "import pandas",
         "matplotlib": "import plot",
         "lifelines": "import compare_annotations",
+        "anndata": "import anndata",
     }
     for package, sign in signs.items():
         if sign in text:
@@ -120,12 +123,26 @@ def parts() -> dict:
     return {"address": distributed.LocalCluster(**here)}
 
 
+def breast_cancer() -> dict:
+    """Put the file that fetch_breast would download into the cache of the test."""
+    pooch = pytest.importorskip("pooch")
+    pytest.importorskip("rdata")
+    file = Path(os.environ.get("MKCLUST_DATA", "absent")) / "breast.TCGA.rda"
+    if not file.exists():
+        pytest.skip("set MKCLUST_DATA to a folder with breast.TCGA.rda")
+    cache = Path(pooch.os_cache("mkclust"))
+    cache.mkdir(parents=True)
+    shutil.copy(file, cache)
+    return {}
+
+
 # Files that a page reads and names that it uses without defining them.
 PREPARED = {
     "README.md": readme,
     "CONTRIBUTING.md": new_method,
     "docs/missing.md": patient_files,
     "docs/scale.md": parts,
+    "docs/tutorials/breast-cancer.md": breast_cancer,
 }
 
 
