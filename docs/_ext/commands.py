@@ -3,29 +3,24 @@
 from collections.abc import Iterator
 from typing import Any
 
-import typer.main
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from mkclust.cli.app import app as program
+from mkclust.cli.app import COMMANDS, import_command
 
 
 class Commands(SphinxDirective):
     def run(self) -> list[nodes.Node]:
-        lines = described(typer.main.get_command(program), "mkclust")
+        lines = (line for name in COMMANDS for line in described(import_command(name), name))
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
 
 
 def described(command: Any, name: str) -> Iterator[str]:
-    """Yield Markdown for a command, or for all commands of a group."""
-    if hasattr(command, "commands"):
-        for below, inner in command.commands.items():
-            yield from described(inner, f"{name} {below}")
-        return
+    """Yield Markdown for a command."""
     wanted = [option for option in command.params if not option.hidden]
     arguments = [_shown(option) for option in wanted if _is_argument(option)]
-    yield f"## `{' '.join([name, *arguments])}`"
+    yield f"## `{' '.join(['mkclust', name, *arguments])}`"
     yield ""
     yield plain(command.help or "")
     yield ""
