@@ -11,8 +11,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ..exceptions import InputError
 
-DENSE_UP_TO = 500  # rows of a dense matrix: below it one LAPACK call is cheaper
-SUBSET_UP_TO = 1500  # up to this n LAPACK is faster for n / 20 eigenvectors, beyond for n / 10
+DENSE_UP_TO = 500  # rows of a dense matrix: below it, and for n / 20 eigenvectors, LAPACK is faster
 SPARSE_UP_TO = 900  # rows of a sparse matrix or operator: the same, and for n / 6 eigenvectors
 ALL_UP_TO = 600  # rows: up to here all pairs take no longer than a fifth of them
 TOLERANCE = 1e-8  # relative residual of an eigenvector of a graph
@@ -112,7 +111,7 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
     """
     n, dense = A.shape[0], isinstance(A, np.ndarray)
     if dense:
-        small = n <= DENSE_UP_TO or size > n // (20 if n <= SUBSET_UP_TO else 10)
+        small = n <= DENSE_UP_TO or size > n // 20
     else:
         small = n <= SPARSE_UP_TO or size > n // 6
     if not small and dense:
