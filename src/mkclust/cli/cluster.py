@@ -22,6 +22,7 @@ from ..data.preparation import prepare_views
 from ..exceptions import InputError, MkclustWarning
 from ..inspection import Annotations, Stability, choose_k, compare_annotations, verdict
 from ..large.blocks import open_client
+from ..large.views import LargeViews
 from ..methods import DEFAULT, estimator_for
 from ..progress import listening
 from ..report import pageable, prepare_report, write_report
@@ -170,7 +171,10 @@ def cluster(
         data = reading.read(paths)
         data = prepare_views(data, **prepared) if log or top_variance else data
         run.compare = comparison(annotations, reading.id, time, event, data)
-    with open_client(dask):
+    stored = isinstance(data, LargeViews)
+    if dask is not None and not stored:
+        run.warned.append("--dask was not used: the samples are in memory")
+    with open_client(dask if stored else None):
         complete(run, data)
 
 
