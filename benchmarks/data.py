@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
 
 from mkclust import MultiView, datasets, read
-from mkclust.inspection.survival import survival, survival_columns
+from mkclust.inspection.annotations import survival, survival_columns
 from mkclust.metrics import accuracy, ari, nmi, purity
 
 HERE = Path(__file__).parent

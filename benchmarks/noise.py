@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from mkclust import GraphFusion, MultiView
-from mkclust.inspection.structure import LEVEL, structure_test
+from mkclust.inspection.choose_k import LEVEL, structure_test
 
 from .pages import fill_page
 

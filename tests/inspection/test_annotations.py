@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2_contingency, kruskal
 
 from mkclust.exceptions import InputError
-from mkclust.inspection import annotations, compare_annotations, survival
+from mkclust.inspection import annotations, compare_annotations
 from mkclust.inspection.annotations import corrected
 
 pd = pytest.importorskip("pandas")
@@ -147,7 +147,7 @@ def test_wrong_times_and_events_are_refused(labels, cohort, column, values, mess
 
 
 def test_without_lifelines_the_other_columns_are_compared(labels, cohort, table, monkeypatch):
-    monkeypatch.setattr(survival, "find_spec", lambda name: None)
+    monkeypatch.setattr(annotations, "find_spec", lambda name: None)
     both = cohort.set_index(table.index).assign(stage=table["stage"])
     found = compare_annotations(labels, both)
     assert found.survival is None and "mkclust[survival]" in found.skipped[0]

@@ -11,16 +11,18 @@ from mkclust.base import Partitions
 from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InputError
 from mkclust.inspection import fitting
-from mkclust.inspection.choose_k import Candidate, ChoiceOfK
-from mkclust.inspection.held_out import extended, held_out_modularity
-from mkclust.inspection.null_model import NullModel
-from mkclust.inspection.structure import (
+from mkclust.inspection.choose_k import (
     SHAPE,
+    Candidate,
+    ChoiceOfK,
     StructureTest,
+    extended,
+    held_out_modularity,
     modularity,
     modularity_of,
     spread_out,
 )
+from mkclust.inspection.null_model import NullModel
 from mkclust.metrics import ari
 
 

@@ -18,8 +18,8 @@ from mkclust.inspection import (
     view_profile,
 )
 from mkclust.inspection.difference import ari_of, difference, matched
-from mkclust.inspection.own_split import own_split
-from mkclust.inspection.separation import separation
+from mkclust.inspection.explain import own_split
+from mkclust.inspection.view_profile import separation
 
 
 def fitted(views, kind=GraphFusion):

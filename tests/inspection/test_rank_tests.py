@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import mannwhitneyu
 
 from mkclust.inspection import rank_tests
-from mkclust.inspection.rank_tests import group_tests
+from mkclust.inspection.markers import group_tests
 
 
 def one_by_one(X, labels, k):

@@ -1,17 +1,22 @@
 """Questions that come after the labels: functions of an estimator and its views."""
 
-from .alternatives import Alternative, Alternatives, alternatives
 from .annotations import Annotations, compare_annotations
 from .choose_k import ChoiceOfK, choose_k
 from .confidence import Confidence, confidence
-from .conflicts import Conflict, conflicts
-from .explain import Explanation, explain
+from .explain import (
+    Alternative,
+    Alternatives,
+    Conflict,
+    Explanation,
+    alternatives,
+    conflicts,
+    explain,
+)
 from .markers import Markers, markers
 from .stability import Stability, stability
 from .verdict import Verdict, verdict
 from .verify import verify
-from .view_influence import ViewInfluence, view_influence
-from .view_noise import view_noise
+from .view_influence import ViewInfluence, view_influence, view_noise
 from .view_profile import ViewProfile, view_profile
 
 __all__ = [

@@ -13,11 +13,10 @@ from ..exceptions import InputError
 from ..graph_fusion import GraphFusion
 from ..io.models import storable
 from .annotations import category_test
-from .choose_k import ROWS, ChoiceOfK, checked_range
+from .choose_k import LEVEL, ROWS, ChoiceOfK, checked_range, drawn, structure_test
 from .confidence import Confidence, confidence_of
 from .fitting import ask, fitted, quiet, views_of
 from .stability import Stability, stability_question
-from .structure import LEVEL, drawn, structure_test
 
 MANY = 1000  # samples of the refits, at most: more samples, fewer refits, less time than the fit
 FEW = 12  # samples; fewer are not tested

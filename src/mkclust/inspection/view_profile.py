@@ -1,21 +1,34 @@
-"""Which view sees which cluster: how well the graph of each view alone separates the clusters."""
+"""Which view separates which clusters: the graph of every view, and how it divides the clusters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..agreement.cache import shared_views
-from .evidence import Evidence, evidence_of
-from .separation import separation
+from ..agreement.weights import SMALL
+from ..base import KernelClusterer
+from ..data.views import MultiView
+from ..graph_fusion import GraphFusion
+from ..graph_fusion.fusion import blend, joint_graph, joint_weights, mean_graph
+from ..graph_fusion.view_graphs import ViewGraphs
+from ..graphs.affinity import default_n_neighbors, knn_affinity, placed
+from ..graphs.metrics import Metric
+from ..graphs.neighbors import neighborhood
+from ..kernels.bank import KernelBank
+from .choose_k import modularity
+from .fitting import fitted, quiet, sample_names, views_of
 
 SEPARATED = 0.75  # separation from which a view is said to separate two clusters
 MERGED = 0.4  # separation below which two clusters are said to be one for a view
 FAINT = 0.1  # separation of a cluster that counts as none, even beyond chance
 LISTED = 8  # pairs of clusters described, at most
+CHANCE = 3.0  # standard deviations under permuted labels that count as chance
 
 
 @dataclass(frozen=True)
@@ -194,3 +207,233 @@ def profile_of(evidence: Evidence, labels: np.ndarray | None = None) -> ViewProf
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A fitted model with the graphs of its views, over the samples that are compared.
+
+    Attributes
+    ----------
+    model : MultiViewClusterer
+        Fitted.
+    data : MultiView
+        The views; 5000 drawn samples where there are more than 20 000.
+    rows : (n,) int array
+        Which samples of the fit they are.
+    graphs : tuple of (n, n) sparse arrays
+        The affinity graphs of graph fusion, else a kNN graph of every view.
+    """
+
+    model: Any
+    data: MultiView
+    rows: np.ndarray
+    graphs: tuple[sp.csr_array, ...]
+    built: ViewGraphs | None
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        return np.asarray(self.model.labels_)[self.rows]
+
+    @property
+    def k(self) -> int:
+        """Number of clusters found."""
+        return int(np.max(self.model.labels_)) + 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.data.names
+
+    @property
+    def index(self) -> np.ndarray:
+        """Names of the samples, or their positions."""
+        return sample_names(self.data, self.rows)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """Weights of the views (m,); equal ones where the method has none."""
+        m = len(self.names)
+        return np.asarray(getattr(self.model, "weights_", np.full(m, 1 / m)), dtype=float)
+
+    @cached_property
+    def trusted(self) -> list[int]:
+        """Views that are neither unrelated to the others nor hardly used."""
+        unrelated = set(getattr(self.model, "unrelated_views_", ()))
+        least = SMALL * self.weights.sum() / len(self.names)
+        return [
+            p for p, name in enumerate(self.names)
+            if name not in unrelated and self.weights[p] >= least
+        ]  # fmt: skip
+
+    def held(self, p: int) -> np.ndarray:
+        """Which samples view p holds (n,)."""
+        present = self.data.present
+        return np.ones(len(self.data), dtype=bool) if present is None else present[:, p]
+
+    @cached_property
+    def mean(self) -> sp.csr_array:
+        """The weighted mean of the graphs of all views."""
+        return mean_graph(self.graphs, self.weights)
+
+    @cached_property
+    def joint(self) -> sp.csr_array:
+        """The graph of all views at once; only for graph fusion."""
+        assert self.built is not None
+        return joint_graph(self.built, joint_weights(self.built, self.weights))
+
+    @cached_property
+    def fused(self) -> sp.csr_array:
+        """The graph on which partitions are compared: the fused one, or of the average kernel."""
+        if self.built is not None:
+            return blend(self.mean, self.joint)
+        return self.model.affinity(self.data, self.k)
+
+    @cached_property
+    def modularity(self) -> float:
+        """Modularity of the model's own partition."""
+        return modularity(self.fused, self.labels)
+
+    def score(self, labels: np.ndarray) -> float:
+        """Return the modularity of a partition, relative to that of the model's own."""
+        own = self.modularity
+        return modularity(self.fused, labels) / own if own > 0 else np.nan
+
+
+def evidence_of(estimator: Any, views: Any, random_state: int = 0) -> Evidence:
+    """Return the graphs of all views of a fitted model; an unfitted one is fitted first."""
+    model = fitted(estimator, views)
+    data, rows = views_of(model, views, random_state)
+    k = int(np.max(model.labels_)) + 1
+    with quiet():
+        if isinstance(model, GraphFusion):
+            built = model.view_graphs(data)
+            return Evidence(model, data, rows, tuple(built), built)
+        return Evidence(model, data, rows, _neighbor_graphs(model, data, k), None)
+
+
+def _metrics(model: Any, data: MultiView) -> Iterator[Metric]:
+    """Yield one metric of every view: the distances of its kernel, or the model's own."""
+    if not isinstance(model, KernelClusterer):
+        yield from model.view_metrics(data)
+        return
+    for name, K in zip(data.names, KernelBank(data, model._recipe(data)), strict=True):
+        yield Metric(name, np.asarray(K, dtype=float), gram=True)
+
+
+def _neighbor_graphs(model: Any, data: MultiView, k: int) -> tuple[sp.csr_array, ...]:
+    """Return one kNN graph (n, n) of every view."""
+    found = []
+    for p, metric in enumerate(_metrics(model, data)):
+        count = default_n_neighbors(metric.n_samples, k)
+        near = neighborhood(metric, count)
+        held = np.ones(len(data), dtype=bool) if data.present is None else data.present[:, p]
+        found.append(placed(knn_affinity(near, count), held))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Assortativity of one graph, by cluster (k,) and by pair of clusters (k, k).
+
+    `cluster_chance` and `pair_chance` are three standard deviations of the same number under
+    random permutations of the labels. NaN where the graph has no edges or too few samples.
+    """
+
+    clusters: np.ndarray
+    pairs: np.ndarray
+    cluster_chance: np.ndarray
+    pair_chance: np.ndarray
+
+
+def separation(
+    graph: sp.csr_array, labels: np.ndarray, k: int, held: np.ndarray | None = None
+) -> Separation:
+    r"""Measure how well a graph separates each cluster from the rest, and from each other one.
+
+    $$r = 1 - \frac{\mathrm{cut}(a, b)}{d_a d_b / d}$$
+
+    cut(a, b) is the weight of the edges between two groups, $d_a$ and $d_b$ are the sums of their
+    degrees and $d = d_a + d_b$, all in the graph of these two groups alone. r is 1 where no edge
+    crosses, 0 where edges cross as often as by chance. It is Newman's assortativity coefficient
+    of two groups. Its standard deviation under permutations of the labels has a closed form (the
+    join-count statistic of Cliff and Ord). O(nnz + n k) time and n x k memory.
+
+    Parameters
+    ----------
+    graph : (n, n) sparse array
+        Symmetric, with zero diagonal.
+    labels : (n,) int array
+        From 0 to k - 1.
+    k : int
+    held : (n,) bool array, optional
+        Samples that the graph holds; the others are left out.
+
+    Returns
+    -------
+    Separation
+
+    References
+    ----------
+    M. Newman. Mixing patterns in networks. Physical Review E 67, 2003.
+    A. Cliff, J. Ord. Spatial Processes: Models and Applications. Pion, 1981.
+
+    Examples
+    --------
+    >>> chain = sp.csr_array(np.diag(np.ones(5), 1) + np.diag(np.ones(5), -1))
+    >>> found = separation(chain, np.array([0, 0, 0, 1, 1, 1]), 2)
+    >>> round(float(found.pairs[0, 1]), 2), found.clusters.round(2)
+    (0.6, array([0.6, 0.6]))
+    """
+    held = np.ones(len(labels), dtype=bool) if held is None else held
+    sizes = np.bincount(labels[held], minlength=k).astype(float)
+    member = sp.csr_array(
+        (np.ones(len(labels)), (np.arange(len(labels)), labels)), shape=(len(labels), k)
+    )
+    to = graph @ member  # weight from every sample to every cluster
+    to = np.asarray(to.toarray())
+    B = member.T @ to
+    Q = np.asarray((member.T @ graph.power(2) @ member).toarray())
+    own = to[np.arange(len(labels)), labels]
+
+    inner, total = np.diag(B), B.sum()
+    degree = B.sum(axis=1)
+    squares = np.full(k, float((to.sum(axis=1) ** 2).sum()))
+    clusters, cluster_chance = _two_groups(
+        inner, total - 2 * degree + inner, degree - inner, sizes, sizes.sum() - sizes,
+        np.full(k, float(Q.sum())), squares,
+    )  # fmt: skip
+    half = np.array(
+        [((own[at, None] + to[at]) ** 2).sum(axis=0) for at in (labels == c for c in range(k))]
+    )
+    half[np.diag_indices(k)] = 0.0
+    q = np.diag(Q)
+    pairs, pair_chance = _two_groups(
+        inner[:, None], inner[None, :], B, sizes[:, None], sizes[None, :],
+        q[:, None] + q[None, :] + 2 * Q, half + half.T,
+    )  # fmt: skip
+    for found in (pairs, pair_chance):
+        np.fill_diagonal(found, np.nan)
+    return Separation(clusters, pairs, cluster_chance, pair_chance)
+
+
+def _two_groups(
+    aa: np.ndarray, bb: np.ndarray, ab: np.ndarray, na: np.ndarray, nb: np.ndarray,
+    squared: np.ndarray, degrees: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """Return assortativity and chance level from sums over two groups.
+
+    `aa`, `bb` and `ab` are weights inside and between the groups, each edge inside counted
+    twice; `squared` sums the squared weights over ordered pairs, `degrees` the squared degrees.
+    """
+    n, total = na + nb, aa + bb + 2 * ab
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = (aa + ab) * (bb + ab) / total
+        found = 1 - ab / expected
+        s1, s2 = 2 * squared, 4 * degrees
+        product = na * nb / (n * (n - 1))
+        fourth = na * (na - 1) * nb * (nb - 1) / (n * (n - 1) * (n - 2) * (n - 3))
+        variance = 0.25 * (s2 * product + 4 * (total**2 + s1 - s2) * fourth)
+        variance -= (total * product) ** 2
+        chance = CHANCE * np.sqrt(np.maximum(variance, 0.0)) / (total * na * nb / n**2)
+    known = (na > 1) & (nb > 1) & (n > 3) & (expected > 0)
+    return np.where(known, found, np.nan), np.where(known, chance, np.nan)

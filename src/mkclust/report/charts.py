@@ -11,7 +11,7 @@ from ..agreement.cache import reused
 from ..agreement.chance import ranking, unrelated
 from ..agreement.subspaces import view_spectra_of
 from ..dual_noise import MKCDNM
-from ..inspection.survival import Survival
+from ..inspection.annotations import Survival
 from . import drawing
 from .drawing import block_edges, block_means, graph_means, principal_plane, sample_rows, tsne
 from .words import number
