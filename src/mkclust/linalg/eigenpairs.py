@@ -110,10 +110,8 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
     array([3., 2.])
     """
     n, dense = A.shape[0], isinstance(A, np.ndarray)
-    if dense:
-        small = n <= DENSE_UP_TO or size > n // 20
-    else:
-        small = n <= SPARSE_UP_TO or size > n // 6
+    rows, share = (DENSE_UP_TO, 20) if dense else (SPARSE_UP_TO, 6)
+    small = n <= rows or size > n // share
     if not small and dense:
         values, vectors = lanczos(A, size, KERNEL_TOLERANCE)
         positive = values[values > RANK_TOLERANCE * values[0]]
