@@ -9,7 +9,6 @@
 # make paper  the paper's experiments; make leaderboard  the families; make bench  speed and scale
 # make dist   wheel and sdist into dist/, reproducible, tested where they are installed
 # make audit  known vulnerabilities and licences of what mkclust needs
-# make api    list the public interface anew, in tests/api.txt
 # make clean  remove what the above made
 #
 # Each sets itself up: an environment in .venv (the oldest versions: .venv-oldest), once, and again
@@ -27,7 +26,7 @@ WORKERS := -n auto --maxprocesses 4 --dist worksteal
 TIMED = $(shell grep -rl --include='*.py' 'mark[.]timed' tests)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: help demo test lint docs bench paper leaderboard clean test-oldest dist audit api coverage mutants fuzz
+.PHONY: help demo test lint docs bench paper leaderboard clean test-oldest dist audit coverage mutants fuzz
 .NOTPARALLEL:
 
 help:
@@ -87,9 +86,6 @@ dist: $(VENV)/installed-release
 
 audit: $(VENV)/installed-release
 	$(BIN)/python tools/audit.py
-
-api: $(VENV)/installed-dev
-	$(BIN)/python tools/surface.py
 
 clean:
 	rm -rf $(VENV) $(OLDEST) $(PEERS) mkclust-demo docs/_build docs/gallery build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis mutants .coverage* fuzz/found

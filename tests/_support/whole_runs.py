@@ -18,10 +18,10 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from mkclust import datasets
-from mkclust.cli import main
+from mkclust.cli.app import main
 
-QUICK = ("--no-report", "--no-stability")
-CHUNKS = ("--method", "mkc-dnm", "--kernel", "gaussian", "--n-samples-fit", "40")  # fmt: skip
+QUICK = ("--no-report", "--no-checks")
+CHUNKS = ("--method", "mkc-dnm", "--set", "kernel=gaussian", "--set", "n_samples_fit=40")
 
 
 def mkclust(*arguments):

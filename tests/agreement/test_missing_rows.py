@@ -1,9 +1,6 @@
 """Samples that some views lack: what is estimated, what is recovered, what is refused."""
 
-import io
-import json
 import pickle
-import re
 import warnings
 
 import numpy as np
@@ -15,7 +12,6 @@ from mkclust import MKCDNM, GraphFusion, MultiView, datasets, metrics, write_rep
 from mkclust.agreement.overlap import overlap, overlap_on_common_rows
 from mkclust.agreement.subspaces import KernelSubspaces
 from mkclust.cli.app import app
-from mkclust.cli.summary import summary
 from mkclust.data.missing import check_presence, common_rows, presence_words
 from mkclust.dual_noise.consensus import dual_noise
 from mkclust.exceptions import InputError, MissingRowsWarning
@@ -227,11 +223,7 @@ def test_pairs_of_views_that_meet_in_few_samples_are_left_out_and_said(tmp_path)
 # ---------------------------------------------------------------- what is said
 
 
-def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
-    from rich.console import Console
-
-    from mkclust.cli.results import write_arrays, write_result
-
+def test_what_is_missing_is_said_in_words():
     views = planted()
     with pytest.warns(MissingRowsWarning, match="samples lack at least one view"):
         model = MKCDNM(3, random_state=0).fit(views)
@@ -240,26 +232,6 @@ def test_what_is_missing_is_said_in_words_files_and_on_the_terminal(tmp_path):
     assert words in model.notes_
     assert f"{(support < 4).sum()} of 180 samples lack at least one view" in words
     assert f"{(support == 1).sum()} are in one view only" in words
-    write_arrays(tmp_path, model, views)
-    write_result(tmp_path, model, views, {})
-    result = json.loads((tmp_path / "result.json").read_text())
-    assert result["input"]["missing"]["samples_by_number_of_views"] == [
-        int((support == count).sum()) for count in (1, 2, 3, 4)
-    ]
-    lines = (tmp_path / "labels.csv").read_text().split()
-    assert lines[0] == "sample,cluster,views,confidence"
-    assert [line.rsplit(",", 1)[0] for line in lines[1:]] == [
-        f"{i},{label},{count}"
-        for i, (label, count) in enumerate(zip(model.labels_, support, strict=True))
-    ]
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(summary(model, views))
-    shown = console.export_text()
-    for name, held in zip(views.names, views.present.sum(axis=0), strict=True):
-        assert re.search(rf"{name} .* {held}\b", shown)
-    complete = MKCDNM(3, random_state=0).fit(datasets.make_views(60, 3, 2, random_state=0))
-    write_arrays(tmp_path, complete, datasets.make_views(60, 3, 2, random_state=0))
-    assert (tmp_path / "labels.csv").read_text().startswith("sample,cluster,confidence\n")
 
 
 def test_a_report_and_a_pickle_of_such_a_model(tmp_path):

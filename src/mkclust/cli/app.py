@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -101,8 +102,9 @@ def _root(
 
 def main() -> None:
     """Run the command line: exit code 0, 2 for wrong usage or input, 130 for Ctrl-C, else 1."""
-    for stream in (sys.stdout, sys.stderr):  # a character that the terminal lacks is replaced
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a character that the terminal lacks is replaced
+            stream.reconfigure(errors="replace")
     try:
         app()
     except InputError as error:
