@@ -1,5 +1,7 @@
 """Markers: planted features come first, p values are honest, sparse and incomplete views work."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -82,7 +84,7 @@ def test_sparse_views_give_the_same_and_stay_sparse(monkeypatch):
     dense = [np.where(X < 1.5, 0, X) for X in dense]
     model = GraphFusion(3, random_state=0).fit(dense)
     expected = markers(model, dense)
-    monkeypatch.setattr("mkclust.inspection.markers._dense_sums", None)
+    monkeypatch.setattr(import_module("mkclust.inspection.markers"), "_dense_sums", None)
     found = markers(model, [sp.csr_array(X) for X in dense])
     order = [np.lexsort((m.feature, m.view, m.cluster)) for m in (found, expected)]
     for name in ("p", "auc", "effect", "mean"):
