@@ -71,7 +71,7 @@ def run(
         futures = {}
         for key, entry, method, setting, tuned, seed in left:
             task = (suite, entry, method, setting, seed, order)
-            futures[pool.schedule(compute, task, timeout=10 * suite.cpu)] = (key, tuned)
+            futures[pool.schedule(run_unit, task, timeout=10 * suite.cpu)] = (key, tuned)
         try:
             for future in as_completed(futures):
                 key, tuned = futures[future]
@@ -85,7 +85,7 @@ def run(
 
 
 def outcome(future: Any) -> dict[str, Any]:
-    """Return the row of a finished unit; what went wrong is its status."""
+    """Return the row of a unit; what ended its process is the status."""
     try:
         return dict(future.result())
     except TimeoutError:
@@ -93,28 +93,40 @@ def outcome(future: Any) -> dict[str, Any]:
     except ProcessExpired as error:
         late = error.exitcode in (-signal.SIGXCPU, -signal.SIGKILL)
         return {"status": "out of time" if late else f"ended with code {error.exitcode}"}
+
+
+def run_unit(suite: Suite, *unit: Any) -> dict[str, Any]:
+    """Compute a unit in this process, which is limited for good; a failure is a result, too.
+
+    Errors of other packages cannot always be pickled, so they are put into words here.
+    """
+    spent = round(time.process_time())
+    resource.setrlimit(resource.RLIMIT_CPU, (spent + int(suite.cpu), spent + int(suite.cpu) + 5))
+    resource.setrlimit(resource.RLIMIT_AS, (int(suite.memory * 2**30),) * 2)
+    try:
+        return compute(suite, *unit)
     except MemoryError:
         return {"status": "out of memory"}
-    except Exception as error:  # a failure of the method is a result
-        return {"status": f"failed: {type(error).__name__}: {str(error).splitlines()[0][:160]}"}
+    except Exception as error:
+        text = str(error).splitlines()[0][:160] if str(error) else ""
+        return {"status": f"failed: {type(error).__name__}: {text}"}
 
 
 def compute(
     suite: Suite, entry: Dataset, method: str, setting: dict[str, Any], seed: int, order: str
 ) -> dict[str, Any]:
-    """Fit one unit in this process, which is limited for good; return its row of the table."""
+    """Fit and score one unit; return its row of the table."""
     warnings.simplefilter("ignore")
-    spent = round(time.process_time())
-    resource.setrlimit(resource.RLIMIT_CPU, (spent + int(suite.cpu), spent + int(suite.cpu) + 5))
-    resource.setrlimit(resource.RLIMIT_AS, (int(suite.memory * 2**30),) * 2)
     views, score = entry.load(seed)
     rows = row_order(score.values, order, seed)
     labels, cpu = fit(suite, entry, method, setting, views[rows], seed)
     found = pd.DataFrame([score(each[np.argsort(rows)]) for each in labels])
     row = {"status": "done", "runs": len(labels), "cpu": f"{cpu:.3f}"}
     for metric in found:
-        row |= {f"{metric}_mean": f"{found[metric].mean():.5f}",
-                f"{metric}_std": f"{found[metric].std(ddof=0):.5f}"}  # fmt: skip
+        row |= {
+            f"{metric}_mean": f"{found[metric].mean():.5f}",
+            f"{metric}_std": f"{found[metric].std(ddof=0):.5f}",
+        }
     return row
 
 

@@ -68,24 +68,26 @@ def test_a_run_that_is_killed_goes_on_with_the_same_numbers(finished, tmp_path):
     )
 
 
-class Failed:
-    def __init__(self, error):
-        self.error = error
-
-    def result(self):
-        raise self.error
+class UnpicklableError(Exception):
+    def __init__(self, one, other):
+        super().__init__(f"{one} {other}")
 
 
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (TimeoutError(), "out of time"),
         (MemoryError(), "out of memory"),
         (ValueError("no\nmore"), "failed: ValueError: no"),
+        (UnpicklableError(1, 2), "failed: UnpicklableError: 1 2"),
     ],
 )
-def test_what_goes_wrong_in_a_unit_is_its_status(error, status):
-    assert runner.outcome(Failed(error)) == {"status": status}
+def test_what_goes_wrong_in_a_unit_is_its_status(error, status, monkeypatch):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(runner, "compute", fail)
+    monkeypatch.setattr(runner.resource, "setrlimit", lambda *_: None)
+    assert runner.run_unit(suites.SUITES["quick"]) == {"status": status}
 
 
 def endless(*_):
