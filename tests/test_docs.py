@@ -86,13 +86,7 @@ def run(page: Path, line: int, code: str, names: dict) -> None:
 
 
 def readme() -> dict:
-    views = datasets.make_views(60, 5, 3, noise=0.5, random_state=0)
-    return {
-        "expression": views.views[0],
-        "methylation": views.views[1],
-        "mirna": views.views[2],
-        "new_views": [view[:5] for view in views.views],
-    }
+    return {"new_views": datasets.make_cohort(random_state=0)[:5]}
 
 
 def new_method() -> dict:
