@@ -36,11 +36,11 @@ NOISE = {
 @pytest.mark.parametrize("kind", NOISE)
 def test_skewed_and_heavy_tailed_noise_has_no_structure(kind):
     found = []
-    for seed in range(4):
+    for seed in range(2):
         rng = np.random.default_rng(seed)
         views = MultiView([NOISE[kind](rng, (200, 10)) for _ in range(2)])
-        found.append(choose_k(GraphFusion(2), views, random_state=seed).structure)
-    assert sum(found) <= 1
+        found.append(choose_k(GraphFusion(2), views, (2, 6), random_state=seed).structure)
+    assert not any(found)
 
 
 def test_draws_do_not_depend_on_units():
