@@ -78,7 +78,7 @@ def test_a_metric_without_information_is_left_out(rng):
     _, X = planted(rng, width=1, apart=9.0)
     model = GraphFusion(3, random_state=0).fit([np.abs(X)])  # one column has no angle
     assert model.metrics_ == (("z-scored Euclidean",),)
-    assert any("cosine, which was left out" in note for note in model.notes_)
+    assert any("the metric cosine was left out" in note for note in model.notes_)
 
 
 def test_a_view_in_which_all_samples_are_equally_far_apart_is_named(rng):
@@ -99,3 +99,13 @@ def test_columns_of_zeros_change_nothing(rng, shift):
     alone = GraphFusion(3, random_state=0).fit(views)
     beside = GraphFusion(3, random_state=0).fit([views[0], np.c_[views[1], np.zeros((120, 4000))]])
     np.testing.assert_array_equal(alone.labels_, beside.labels_)
+
+
+def test_the_angle_of_columns_that_measure_the_same_is_no_metric(rng):
+    labels = np.arange(150) % 3
+    level = 100.0 + 10.0 * labels + 2.0 * rng.standard_normal(150)
+    views = [level[:, None] + 3.0 * rng.standard_normal((150, 9)) for _ in range(3)]
+    model = GraphFusion(3, random_state=0).fit(views)
+    assert model.metrics_ == (("z-scored Euclidean",),) * 3
+    assert accuracy(labels, model.labels_) > 0.95
+    assert accuracy(labels, model.predict(views)) > 0.95

@@ -141,8 +141,8 @@ class ViewGraphs(Sequence[sp.csr_array]):
             left = left_out(self.metrics(p), self.views.kinds[p])
             if left:
                 found.append(
-                    f"{name}: all samples are equally far apart under the metric "
-                    f"{' and '.join(left)}, which was left out"
+                    f"{name}: the metric {' and '.join(left)} was left out, because all samples "
+                    "are equally far apart, or all rows have nearly the same direction"
                 )
         return found
 

@@ -24,6 +24,7 @@ from ..linalg.scaling import in_units, squared_norms, standardizing, unit_of, va
 
 SPARSE_UP_TO = 0.1  # share of nonzero entries above which dense products are quicker
 ROUNDING = 1e-14  # of the largest squared norm: the error of a squared distance
+PARALLEL = 0.05  # mean squared distance of unit rows below which their angles are no metric
 EQUAL = 1e-3  # relative difference of squared distances up to which they are equal
 SOME = 100  # samples whose distances are compared first
 STRIP = 1 << 6  # rows at a time in sums of matrices, so that they stay in cache
@@ -162,9 +163,17 @@ def view_metrics(view: Any, name: str, kernel: bool = False, kind: str | None = 
 
 
 def informative_metrics(metrics: Iterable[tuple[Metric, float]]) -> Metrics:
-    """Leave out metrics under which all samples are equally far apart, unless all are so."""
+    """Leave out metrics without information about neighbors, unless all are so.
+
+    Under these, all samples are equally far apart; or all rows have nearly the same direction, so
+    that their angles are the small differences between columns that measure about the same.
+    """
     every = tuple(metrics)
-    kept = [(metric, share) for metric, share in every if not equidistant(metric)]
+    kept = [
+        (metric, share)
+        for metric, share in every
+        if not (metric.angular and metric.spread() < PARALLEL) and not equidistant(metric)
+    ]
     if len(kept) in (0, len(every)):
         return every
     total = sum(share for _, share in kept)
