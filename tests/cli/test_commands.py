@@ -209,3 +209,30 @@ def test_errors_name_the_option():
     assert in_options(InputError("missing must be None", parameter="missing")).endswith(
         "(see --missing)"
     )
+
+
+def test_a_messy_folder_is_clustered_by_the_command_that_inspect_suggests(
+    run, folder, tmp_path, cohort
+):
+    pytest.importorskip("openpyxl")
+    tables, messy = frames(cohort), tmp_path / "messy"
+    messy.mkdir()
+    tables["methylation"].iloc[3, 4] = np.nan
+    tables["methylation"].to_csv(folder / "methylation.csv")
+    tables["expression"].T.rename_axis("gene").to_csv(messy / "expression.csv.gz")
+    tables["methylation"].to_csv(messy / "methylation.txt", sep="\t")
+    tables["protein"].to_excel(messy / "protein.xlsx")
+    clinical = pd.DataFrame(
+        {"patient": cohort.index, "sex": ["m", "f"] * 45, "stage": cohort.labels}
+    )
+    clinical.to_excel(messy / "clinical.xlsx", index=False)
+    (messy / "~$protein.xlsx").write_bytes(b"lock")
+    code, out, err = run("inspect", "messy")
+    assert code == 0 and "~$protein.xlsx" in out, out + err
+    suggested = out.rpartition("Next: mkclust ")[2].split()
+    assert {"--annotations", "--missing", "--views"} <= set(suggested)
+    code, out, err = run(*suggested, *QUICK, "-o", "one")
+    assert code == 0 and "stage" in out, err
+    assert run("cluster", "d", "-k", "auto", "--missing", "median", *QUICK, "-o", "two")[0] == 0
+    one, two = clusters(tmp_path / "one").cluster, clusters(tmp_path / "two").cluster
+    assert (one == two.loc[one.index]).all()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import warnings
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,8 @@ from ..io import inspect as list_contents
 from .arguments import Paths, Reading, clean, in_options, one_or_all, reads
 from .summary import column_table
 
+ROOM = 30  # characters for the samples shared with each other view
+
 
 @reads()
 def inspect(paths: Paths, reading: Reading) -> None:
@@ -26,11 +30,14 @@ def inspect(paths: Paths, reading: Reading) -> None:
     the command that clusters these files. Exit code 2 if there are problems.
     """
     console = Console(highlight=False)
-    given = reading.parameters()
-    problems = []
+    problems: list[str] = []
+    more: list[str] = []
     try:
-        some = {name: given[name] for name in ("sep", "untrusted")}
-        console.print(_contents(list_contents(one_or_all(paths), **some)))
+        variables = list_contents(
+            one_or_all(paths), sep=reading.parameters()["sep"], untrusted=reading.untrusted
+        )
+        console.print(_contents(variables))
+        reading, more = _without_annotations(paths, variables, reading)
     except InputError as error:
         problems.append(in_options(error))
     with warnings.catch_warnings(record=True) as caught:
@@ -42,6 +49,7 @@ def inspect(paths: Paths, reading: Reading) -> None:
             problems += [in_options(error)] if in_options(error) not in problems else []
     if data is not None:
         console.print(_samples(data))
+        more += ["--missing", "median"] if any(data.gaps) else []
         for note in data.notes:
             console.print(f"[dim]- {clean(note)}[/]", soft_wrap=True)
     for warning in caught:
@@ -50,8 +58,23 @@ def inspect(paths: Paths, reading: Reading) -> None:
         console.print(f"[red]problem:[/] {clean(problem)}", soft_wrap=True)
     if problems:
         raise typer.Exit(2)
-    command = ["mkclust", "cluster", *map(str, paths), "-k", "auto", *options_of(reading)]
+    command = ["mkclust", "cluster", *map(str, paths), "-k", "auto", *options_of(reading), *more]
     console.print(clean(f"Next: {shlex.join(command)}"), soft_wrap=True)
+
+
+def _without_annotations(
+    paths: list[Path], variables: list[Any], reading: Reading
+) -> tuple[Reading, list[str]]:
+    """Return options that leave a clinical table out of the views, and compare it afterwards."""
+    clinical = [v.name for v in variables if v.role == "annotations"]
+    if not clinical or reading.views is not None:
+        return reading, []
+    views = [v.name for v in variables if v.role == "views"]
+    folders = [path for path in paths if path.is_dir()]
+    files = [*paths, *(file for folder in folders for file in sorted(folder.iterdir()))]
+    found = [str(f) for f in files if f.is_file() and f.name.partition(".")[0] == clinical[0]]
+    more = ["--annotations", found[0]] if found else []
+    return replace(reading, views=",".join(views)), more
 
 
 def options_of(reading: Reading) -> list[str]:
@@ -86,15 +109,17 @@ def _contents(variables: list[Any]) -> Table:
 
 
 def _samples(data: Any) -> Table:
-    """Return, for every view, samples, columns, NaN cells, and samples shared with each view."""
-    short = [name if len(name) <= 10 else f"{name[:9]}…" for name in data.names]
-    table = column_table("view", "samples", "columns", "NaN", *(f"in {name}" for name in short))
+    """Return, for every view, samples, columns, NaN cells, and samples shared with the others."""
     present = data.present
     held = np.ones((len(data), data.n_views), dtype=bool) if present is None else present
     shared = held.astype(int).T @ held.astype(int)
+    heads = [f"in {name}" for name in data.names]
+    if sum(map(len, heads)) > ROOM:
+        heads, shared = ["in all"], np.full((data.n_views, 1), held.all(axis=1).sum())
+    table = column_table("view", "samples", "columns", "NaN", *heads)
     for p, name in enumerate(data.names):
         rows = data.own_rows(p)
         share = 0.0 if sp.issparse(rows) else float(np.isnan(rows).mean())
-        counts = [str(count) for count in shared[p]]
-        table.add_row(clean(name), counts[p], str(data.widths[p]), f"{100 * share:.1f} %", *counts)
+        counts = [str(held[:, p].sum()), str(data.widths[p]), f"{100 * share:.2g} %"]
+        table.add_row(clean(name), *counts, *map(str, shared[p]))
     return table

@@ -711,7 +711,7 @@ def _check_values(items: Sequence[Item], request: Request) -> None:
             problems.append(
                 f"{item.path}: it seems to be a clinical table (columns {list_names(found)}), "
                 "which would be clustered with the others; compare it with the clusters instead, "
-                f"--annotations {item.path.name}, and name the views with views={others}"
+                f"--annotations {file_of(item.path).name}, and name the views with views={others}"
             )
         elif bad := tables.not_numeric(item.values, item.decimal):
             problems.append(f"{item.path}: {bad}")
