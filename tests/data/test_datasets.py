@@ -9,8 +9,7 @@ from scipy.spatial.distance import pdist
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from mkclust.data.datasets import load_mfeat, make_views
-from mkclust.data.datasets.synthetic import cluster_sizes
+from mkclust.data.datasets import cluster_sizes, load_mfeat, make_views
 from mkclust.exceptions import InputError
 
 # sha256 of the tables as read from their csv source, as little-endian float64, row by row
@@ -43,7 +42,7 @@ def test_mfeat_equals_its_source(mfeat, name):
 
 
 def test_mfeat_ships_with_its_attribution():
-    text = files("mkclust.data.datasets").joinpath("MFEAT.md").read_text(encoding="utf-8")
+    text = files("mkclust.data").joinpath("MFEAT.md").read_text(encoding="utf-8")
     assert "10.24432/C5HC70" in text and "CC BY 4.0" in text
 
 
@@ -150,7 +149,7 @@ def test_proportions_are_kept_within_one_sample(shares):
         ({"noise": [1.0, 2.0, float("nan")]}, "noise must be a finite number"),
         ({"separation": float("inf")}, "separation must be a finite number"),
         ({"separation": "far"}, "separation must be a finite number"),
-        ({"balance": "skewed"}, "balance must be 'equal' or 3 proportions, got 'skewed'"),
+        ({"balance": "skewed"}, "balance must be 'equal' or 3 proportions above 0, got .skewed."),
         ({"balance": [1, 2]}, "balance must be 'equal' or 3 proportions"),
         ({"balance": [1, 2, 0]}, "proportions above 0"),
         ({"balance": [1, 1e-9, 1]}, "balance leaves cluster 1 without a sample"),

@@ -166,7 +166,7 @@ def test_questions_refuse_other_data(planted, question, tmp_path, monkeypatch):
             ask(model, other)
     bare = GraphFusion(3, random_state=0).fit(list(planted.views))
     rows = np.random.default_rng(0).permutation(N)
-    with pytest.raises(InputError, match="samples of the fit in another order"):
+    with pytest.raises(InputError, match="'view1' has its rows in another order"):
         ask(bare, [view[rows] for view in planted.views])
     with pytest.raises(InputError, match="'view2' has its rows in another order"):
         ask(bare, [planted.views[0], planted.views[1][rows]])

@@ -114,13 +114,14 @@ class TakesViews:
         """Return one table as views; without `reset`, with the columns of the fit."""
         X, notes, keys = fill_masked(X, "X"), list[str](), tuple[Any, ...]()
         if self.columns is None and (is_frame(X) or is_polars(X)):
-            (X,), keys, notes = set_sample_names([X], ["X"], None if reset else self._keys_in([X]))
+            known = None if reset else self._keys_in({str(self.view_names_in_[0]): X})
+            (X,), keys, notes = set_sample_names([X], ["X"], known)
         if not is_frame(X) and not is_polars(X) and not sp.issparse(X):
             try:
                 X = check_array(
                     X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
                 )
-            except ValueError as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise InputError(f"X is neither views nor a table: {error}") from None
         if not reset:
             own = self.view_feature_names_in_[0] if self.columns is None else self._table_names()
@@ -136,13 +137,12 @@ class TakesViews:
         found: Names = vars(self).get("feature_names_in_")
         return found
 
-    def _keys_in(self, items: Sequence[Any]) -> list[Any] | None:
+    def _keys_in(self, views: Mapping[str, Any]) -> list[Any]:
         """Return the key columns of the fit, for the tables that have them."""
-        if len(self._key_columns) != len(items):
-            return None
+        known = dict(zip(map(str, self.view_names_in_), self._key_columns, strict=False))
         return [
-            key if key is not None and key in list(getattr(item, "columns", ())) else None
-            for key, item in zip(self._key_columns, items, strict=True)
+            known[name] if known.get(name) in list(getattr(view, "columns", ())) else None
+            for name, view in views.items()
         ]
 
     def _note_gaps(self) -> None:
@@ -198,12 +198,7 @@ class TakesViews:
         """
         names, fitted = list(map(str, self.view_names_in_)), self.view_feature_names_in_
         views = {name: fill_masked(item, name) for name, item in items.items()}
-        known = dict(zip(names, self._key_columns or [None] * len(names), strict=True))
-        keys = [
-            known[name] if known.get(name) in list(getattr(view, "columns", ())) else None
-            for name, view in views.items()
-        ]
-        made, _, _ = set_sample_names(list(views.values()), list(views), keys)
+        made, _, _ = set_sample_names(list(views.values()), list(views), self._keys_in(views))
         return {
             name: order_frame(f"view {name!r}", view, fitted[names.index(name)], exact)
             if name in names
@@ -270,8 +265,7 @@ def fitted_views(model: Any, views: Any) -> Any:
     their number and names only.
     """
     check_is_fitted(model, "labels_")
-    data = model._matched_views(views, exact=True)
-    n = len(model.labels_)
+    data, n = model._matched_views(views, exact=True), len(model.labels_)
     if len(data) != n:
         raise InputError(f"the model was fitted to {n} samples, but views has {len(data)}")
     if not isinstance(data, MultiView):
@@ -286,7 +280,7 @@ def fitted_views(model: Any, views: Any) -> Any:
 
 def _order_samples(fitted: Names, views: MultiView) -> MultiView:
     given = sample_names(views)
-    if fitted is None or given is None or np.array_equal(fitted, given):
+    if fitted is None or given is None:
         return views
     own, new = as_text(fitted), as_text(given)
     if own == new:
@@ -309,30 +303,18 @@ def _refuse_other_values(fitted: np.ndarray | None, views: MultiView) -> None:
     if fitted is None:
         return
     found = hash_views(views)
-    if found.shape == fitted.shape and np.array_equal(found, fitted):
+    different = found != fitted if found.shape == fitted.shape else np.ones(found.shape, dtype=bool)
+    if not different.any():
         return
-    if np.array_equal(_sort_rows(found), _sort_rows(fitted)):
-        raise InputError(
-            "views has the samples of the fit in another order, without names to order them by: "
-            "give them in the order of the fit"
-        )
-    p = int(np.flatnonzero((found != fitted).any(axis=0))[0])
-    rows = np.flatnonzero(found[:, p] != fitted[:, p])
-    if np.array_equal(np.sort(found[:, p]), np.sort(fitted[:, p])):
-        raise InputError(
-            f"view {views.names[p]!r} has its rows in another order than in the fit, and the other "
-            "views do not"
-        )
+    p = int(np.argmax(different.any(axis=0)))
+    rows = np.flatnonzero(different[:, p])
     first = rows[0] if views.index is None else repr(views.index[rows[0]])
+    alike = np.array_equal(np.sort(found[:, p]), np.sort(fitted[:, p]))
+    what = "its rows in another order" if alike else "other values"
     raise InputError(
-        f"view {views.names[p]!r} has other values than in the fit, in {len(rows)} of "
-        f"{len(views)} samples (the first is {first}): ask about the data that the model was "
-        "fitted to, or fit it to these"
+        f"view {views.names[p]!r} has {what} than in the fit, in {len(rows)} of {len(views)} "
+        f"samples (the first is {first}): ask about the data that the model was fitted to"
     )
-
-
-def _sort_rows(hashes: np.ndarray) -> np.ndarray:
-    return hashes[np.lexsort(hashes.T)]
 
 
 def sample_names(views: Any) -> Names:
@@ -369,26 +351,19 @@ def column_order(what: str, fitted: Names, given: Names, exact: bool = False) ->
         if (counts > 1).any():
             twice = list_names(values[counts > 1])
             raise InputError(f"{what} {whose} has several columns named {twice}")
-    order = rows_of(fitted, given)
-    lacking = [str(name) for name in fitted[order < 0]]
-    if lacking:
+    order, extra = rows_of(fitted, given), np.setdiff1d(given, fitted)
+    lacking = fitted[order < 0]
+    if len(lacking):
         raise InputError(
             f"{what} lacks {len(lacking)} of the {len(fitted)} columns that the model was fitted "
             f"to: {list_names(lacking)}"
         )
-    known = set(fitted)
-    extra = [str(name) for name in given if name not in known]
-    if extra:
+    if len(extra):
         count = "1 column" if len(extra) == 1 else f"{len(extra)} columns"
+        said = f"{count} that the model was not fitted to"
         if exact:
-            raise InputError(
-                f"{what} has {count} that the model was not fitted to: {list_names(extra)}"
-            )
-        warn(
-            f"{what}: {count} that the model was not fitted to "
-            f"{'was' if len(extra) == 1 else 'were'} ignored: {list_names(extra)}",
-            ColumnsWarning,
-        )
+            raise InputError(f"{what} has {said}: {list_names(extra)}")
+        warn(f"{what}: {said}, ignored: {list_names(extra)}", ColumnsWarning)
     return order
 
 

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.impute import KNNImputer, SimpleImputer
 
 from ..exceptions import InputError
-from .values import list_names
+from .values import list_names, place_of
 from .views import MultiView
 
 MOST = 0.5  # share of NaN cells above which a column is left out
@@ -120,21 +120,14 @@ def require_no_gaps(views: MultiView, advice: str = FILL) -> None:
 def _described(views: MultiView, p: int) -> str:
     held = np.arange(len(views)) if views.present is None else np.flatnonzero(views.present[:, p])
     gaps = np.isnan(views.views[p][held])
-    rows, columns = gaps.any(axis=1), gaps.any(axis=0)
     i, j = np.argwhere(gaps)[0]
-    row = int(held[i])
-    own: Any = None if views.index is None else views.index[row : row + 1].tolist()[0]
-    whose = "" if own is None or own == row else f" ({own!r})"
-    names = views.feature_names[p]
     count = "1 NaN cell" if gaps.sum() == 1 else f"{gaps.sum()} NaN cells"
-    return (
-        f"{count}, in {_share(rows, 'rows')} and {_share(columns, 'columns')}, the first at row "
-        f"{row}{whose}, column {int(j) if names is None else repr(str(names[j]))}"
+    shares = (
+        f"{mask.sum()} of {len(mask)} {what} ({100 * mask.mean():.2g} %)"
+        for mask, what in ((gaps.any(axis=1), "rows"), (gaps.any(axis=0), "columns"))
     )
-
-
-def _share(mask: np.ndarray, what: str) -> str:
-    return f"{mask.sum()} of {len(mask)} {what} ({100 * mask.mean():.2g} %)"
+    place = place_of(int(held[i]), int(j), views.index, views.feature_names[p])
+    return f"{count}, in {' and '.join(shares)}, the first at {place}"
 
 
 @dataclass(frozen=True)

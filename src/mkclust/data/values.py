@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -14,12 +12,11 @@ from sklearn.utils.validation import check_array
 from ..exceptions import InputError
 
 SHOWN = 5  # names of samples or columns listed in an error or a note
-LARGEST = sys.float_info.max
 ADVICE = (
     "which are not numbers: convert them, such as to days by (t - t.min()) / "
     "np.timedelta64(1, 'D'), or drop them"
 )
-DATES = (date, time, timedelta, np.datetime64, np.timedelta64)  # pandas' NaT is none of them
+DATES = (np.datetime64, np.timedelta64)
 
 
 def is_frame(value: Any) -> bool:
@@ -87,9 +84,9 @@ def to_utf8(name: str) -> str:
 
 
 def fill_masked(view: Any, name: str) -> Any:
-    """Return a view with NaN for masked cells; other views are unchanged.
+    """Return a view with NaN for masked cells, and lists as arrays; other views are unchanged.
 
-    Refused are empty frames, datetimes, integers beyond the range of floats, and sparse matrices
+    Refused are empty frames, datetimes, which numpy would convert to numbers, and sparse matrices
     with indices out of range, which compiled code would follow.
 
     >>> fill_masked(np.ma.array([[1, 2]], mask=[[False, True]]), "rna")
@@ -99,22 +96,17 @@ def fill_masked(view: Any, name: str) -> Any:
         view = _filled(view) if np.ma.is_masked(view) else np.ma.getdata(view)
     if is_frame(view) or is_polars(view):
         _refuse_empty(view, name)
-        _refuse_date_columns(view, name)
         return view
     if sp.issparse(view):
         _check_indices(view, name)
         return view
-    array = view
     if isinstance(view, (list, tuple)):
         try:
-            array = np.asarray(view)
-        except ValueError:  # rows of several lengths, which are refused later
-            return view
-    kind = getattr(getattr(array, "dtype", None), "kind", "")
-    if kind in ("m", "M"):
-        raise InputError(f"view {name!r} holds datetimes ({array.dtype}), {ADVICE}")
-    if kind == "O":
-        _check_objects(array, name)
+            view = np.asarray(view)
+        except ValueError as error:  # rows of several lengths
+            raise InputError(f"view {name!r}: {error}") from None
+    if isinstance(view, np.ndarray):
+        _refuse_dates(view, name)
     return view
 
 
@@ -135,9 +127,10 @@ def as_matrix(
             view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
             ensure_min_features=0, input_name=name, order="C",  # sums depend on the layout
         )  # fmt: skip
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"view {name!r}: {error}") from None
     _refuse_empty(matrix, name)
+    _refuse_dates(matrix, name)
     if sp.issparse(matrix):
         matrix = sp.csr_array(matrix)
     values = matrix.data if sp.issparse(matrix) else matrix
@@ -146,8 +139,28 @@ def as_matrix(
     absent = np.zeros(matrix.shape[0], dtype=bool)
     if not sp.issparse(matrix):
         absent = np.isnan(matrix).all(axis=1)
-    _check_finite(matrix, name, samples, columns, absent, kernel)
+    at = _cells_to_refuse(matrix, absent, kernel)
+    if len(at):
+        count = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
+        row, column = at[0].tolist()
+        raise InputError(
+            f"view {name!r} has {count} infinite (inf), or NaN that is not filled, the first at "
+            f"{place_of(row, column, samples, columns)}: correct them or drop the column; NaN of "
+            "a kernel or a sparse view is not filled, and a sample may lack one of several views "
+            "only as a whole, its row (and its column of a kernel) all NaN"
+        )
     return matrix, absent
+
+
+def place_of(row: int, column: int, samples: Any, columns: Any) -> str:
+    """Return the place of a cell in words, by sample and column name where there are names.
+
+    >>> place_of(1, 0, ["s1", "s2"], None), place_of(1, 0, None, ["x"])
+    ("row 1 ('s2'), column 0", "row 1, column 'x'")
+    """
+    own = [] if samples is None else np.asarray(samples).ravel()[row : row + 1].tolist()
+    whose = f" ({own[0]!r})" if own and own[0] != row else ""
+    return f"row {row}{whose}, column {column if columns is None else repr(columns[column])}"
 
 
 def _filled(view: Any) -> np.ndarray:
@@ -157,14 +170,18 @@ def _filled(view: Any) -> np.ndarray:
     return np.asarray(view.filled(np.nan) if view.dtype.kind in "fO" else view.data)
 
 
+def _refuse_dates(array: Any, name: str) -> None:
+    objects = array.flat if array.dtype.kind == "O" else ()
+    if array.dtype.kind in "mM" or any(isinstance(value, DATES) for value in objects):
+        raise InputError(f"view {name!r} holds datetimes, {ADVICE}")
+
+
 def _refuse_empty(view: Any, name: str) -> None:
-    rows, columns = view.shape
-    if rows == 0:
-        raise InputError(f"view {name!r} is empty: found array with 0 sample(s)")
-    if columns == 0:
+    if 0 in view.shape:  # in the words that scikit-learn's own checks look for
+        lacking = "0 sample(s)" if not view.shape[0] else "0 feature(s)"
         raise InputError(
-            f"view {name!r} is empty: 0 feature(s) (shape={view.shape}) while a minimum of 1 is "
-            "required."
+            f"view {name!r} is empty: found array with {lacking} (shape={view.shape}) while a "
+            "minimum of 1 is required."
         )
 
 
@@ -173,42 +190,17 @@ def _refuse_text(view: Any, name: str) -> None:
     bad = text_columns(view)
     if not bad:
         return
-    noun = "column" if len(bad) == 1 else "columns"
-    what = f"view {name!r} has {len(bad)} non-numeric {noun} ({list_names(bad, ' ...')})"
+    advice = "encode or drop them, or make a column of sample names the index, or name it by id="
     if 2 * len(bad) > view.shape[1] > 2:
-        raise InputError(
-            f"{what} of {view.shape[1]}: it looks like annotations of the samples, not like "
-            "measurements. Leave it out of the views and give it as annotations, or encode its "
-            "columns as numbers"
+        advice = (
+            "it looks like annotations of the samples, not like measurements. Leave it out of the "
+            "views and give it as annotations, or encode its columns as numbers"
         )
+    noun = "column" if len(bad) == 1 else "columns"
     raise InputError(
-        f"{what}: encode or drop them, or make a column of sample names the index, or name it by "
-        "id="
+        f"view {name!r} has {len(bad)} non-numeric {noun} ({list_names(bad, ' ...')}) of "
+        f"{view.shape[1]}: {advice}"
     )
-
-
-def _refuse_date_columns(frame: Any, name: str) -> None:
-    """Refuse a frame whose only non-numeric columns are datetimes."""
-    if is_polars(frame):
-        dates = [column for column, kind in frame.schema.items() if kind.is_temporal()]
-    else:
-        kinds = frame.dtypes.items()
-        dates = [column for column, kind in kinds if getattr(kind, "kind", "O") in "mM"]
-    if dates and len(dates) == len(text_columns(frame)):
-        count = "a column" if len(dates) == 1 else f"{len(dates)} columns"
-        shown = list_names(dates, " ...")
-        raise InputError(f"view {name!r} has {count} of datetimes ({shown}), {ADVICE}")
-
-
-def _check_objects(array: Any, name: str) -> None:
-    for value in np.ravel(array):
-        if isinstance(value, DATES) or type(value).__name__ == "NaTType":
-            raise InputError(f"view {name!r} holds datetimes, {ADVICE}")
-        if isinstance(value, int) and abs(value) > LARGEST:
-            raise InputError(
-                f"view {name!r} has an integer beyond the range of floating-point numbers "
-                f"({LARGEST:.1e}): scale the column or drop it"
-            )
 
 
 def _check_indices(matrix: Any, name: str) -> None:
@@ -227,39 +219,13 @@ def _check_indices(matrix: Any, name: str) -> None:
         ) from None
 
 
-def _check_finite(
-    matrix: Any,
-    name: str,
-    samples: Any,
-    columns: Sequence[Any] | None,
-    absent: np.ndarray,
-    kernel: bool,
-) -> None:
-    """Refuse infinity, and NaN where it cannot be filled, naming sample and column."""
+def _cells_to_refuse(matrix: Any, absent: np.ndarray, kernel: bool) -> np.ndarray:
+    """Return the rows and columns of infinities, and of NaN where it cannot be filled."""
     if sp.issparse(matrix):
         coo = matrix.tocoo()
-        bad = ~np.isfinite(coo.data)
-        at, found = np.column_stack([coords[bad] for coords in coo.coords]), coo.data[bad]
-    else:
-        bad = np.isinf(matrix)
-        if kernel:
-            outside = ~absent[:, None] & (~absent if len(absent) == matrix.shape[1] else True)
-            bad |= np.isnan(matrix) & outside
-        at, found = np.argwhere(bad), matrix[bad]
-    if not len(at):
-        return
-    row, column = at[0]
-    where = repr(columns[column]) if columns is not None else str(column)
-    own = [] if samples is None else np.asarray(samples).ravel()[row : row + 1].tolist()
-    whose = f" ({own[0]!r})" if own and own[0] != row else ""
-    count = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
-    kinds = ["NaN"] * bool(np.isnan(found).any()) + ["infinite (inf)"] * bool(np.isinf(found).any())
-    what = "a kernel" if kernel else "a sparse view"
-    note = f"; NaN cells of {what} are not filled" if "NaN" in kinds else ""
-    lacking = "its row and column" if kernel else "its row"
-    raise InputError(
-        f"view {name!r} has {count} {' or '.join(kinds)}, the first at row {row}{whose}, column "
-        f"{where}: correct them or drop the column{note}"
-        + (f"; a sample may lack one of several views only as a whole, {lacking} all NaN"
-           if "NaN" in kinds and not sp.issparse(matrix) else "")
-    )  # fmt: skip
+        return np.column_stack(coo.coords)[~np.isfinite(coo.data)]
+    bad = np.isinf(matrix)
+    if kernel:
+        outside = ~absent[:, None] & (~absent if len(absent) == matrix.shape[1] else True)
+        bad |= np.isnan(matrix) & outside
+    return np.argwhere(bad)
