@@ -66,8 +66,9 @@ def test_the_page_has_every_section_and_a_link_to_each(page):
 
 def test_the_first_screen(page, model):
     first = page.text.split("What separates the clusters")[0]
+    assert "<h1>There are clusters beyond chance" in page.source
     assert "Graph fusion divided 90 samples, described by 4 views, into 3 clusters" in first
-    assert "noise1 agrees with no other view beyond chance." in first
+    assert "Distrust noise1: agrees with no other view beyond chance." in first
     assert "NMI (max)" in first and "reproducibility" in first
     sizes = np.bincount(model.labels_)
     assert all(f"cluster {c} {size}" in first for c, size in enumerate(sizes))

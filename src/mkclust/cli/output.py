@@ -435,10 +435,10 @@ def _markers_table(found: Markers) -> Table:
 
 
 def _figures(column: np.ndarray) -> list[Any]:
-    """Return numbers with six significant figures, and anything else unchanged."""
+    """Return numbers with six significant figures, None for NaN, anything else unchanged."""
     if column.dtype.kind != "f":
         return column.tolist()
-    return [float(f"{value:.{FIGURES}g}") for value in column.tolist()]
+    return [None if x != x else float(f"{x:.{FIGURES}g}") for x in column.tolist()]
 
 
 def _annotations(found: Annotations) -> dict[str, Any]:

@@ -30,7 +30,7 @@ BLOCK = 1 << 22  # entries of a dense matrix that are ranked at a time
 
 @dataclass(frozen=True)
 class Markers:
-    """Features of all views, tested in every cluster; one entry per test, most significant first.
+    """Features of all views, tested in every cluster; one entry per test, the clearest first.
 
     Attributes
     ----------
@@ -43,14 +43,14 @@ class Markers:
     auc : (t,) array
         Probability that a sample of the cluster has a larger value than one of the rest.
     p, p_adjusted : (t,) arrays
-        Two-sided Mann-Whitney test, and corrected by Benjamini and Hochberg over all t tests.
-        If `valid`, the test is against clusters that were found without the view.
+        Two-sided Mann-Whitney test against clusters that were found without the view, and
+        corrected by Benjamini and Hochberg over all t tests; NaN unless `valid`.
     mean, rest : (t,) arrays
         Means of the cluster and of the rest.
     samples : (t,) int array
         Samples that the view holds.
     valid : bool
-        Whether the p values are of clusters that were found without the tested view.
+        Whether there are p values: of clusters that were found without the tested view.
     """
 
     title: ClassVar[str] = "Markers"
@@ -69,24 +69,18 @@ class Markers:
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
         "cluster", "view", "feature", "effect", "auc", "p", "p_adjusted", "mean", "rest", "samples",
-        "p_valid",
     )  # fmt: skip
 
     def __len__(self) -> int:
         return len(self.p)
 
     @property
-    def p_valid(self) -> np.ndarray:
-        """Whether the p value of every test is valid, (t,)."""
-        return np.full(len(self), self.valid)
-
-    @property
     def warning(self) -> str:
-        """What the p values mean."""
+        """What the p values mean, or why there are none."""
         return INDEPENDENT if self.valid else CIRCULAR
 
     def to_frame(self) -> Any:
-        """Return a pandas frame with a row per test, most significant first."""
+        """Return a pandas frame with a row per test, the clearest first."""
         import pandas as pd
 
         return pd.DataFrame({name: getattr(self, name) for name in self.COLUMNS})
@@ -132,8 +126,8 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
     views : as for its `fit`
         Tables; kernel matrices have no features.
     valid : bool or ViewInfluence
-        False: the p values are of the clusters of the fit. They are too small, because the
-        clusters were found in the same features. True: the p values of every view are of
+        False: there are no p values. They would be too small, because the clusters were found in
+        the same features. True: the p values of every view are of
         clusters that were found without it, matched to those of the fit. This needs two views
         and a refit per view; a result of `view_influence` saves the refits. Splitting the
         samples would not give valid p values: the labels of the held-out samples depend on the
@@ -154,8 +148,8 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
     >>> from mkclust.inspection import markers
     >>> views = datasets.make_views(90, n_clusters=3, n_views=2, noise=0.5, random_state=0)
     >>> found = markers(GraphFusion(3, random_state=0), views)
-    >>> len(found), bool(found.p[0] == found.p.min())
-    (60, True)
+    >>> len(found), found.valid
+    (60, False)
     """
     model = fitted(estimator, views)
     data, rows = views_of(model, views)
@@ -229,8 +223,11 @@ def _entries(
 def _sorted(parts: list[dict[str, np.ndarray]], valid: bool) -> Markers:
     """Return all entries: the smallest p value first, then the largest |AUC - 0.5|."""
     joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    joined["p_adjusted"] = false_discovery_control(joined["p"], method="bh")
     order = np.lexsort((-np.abs(joined["auc"] - 0.5), joined["p"]))
+    if valid:
+        joined["p_adjusted"] = false_discovery_control(joined["p"], method="bh")
+    else:
+        joined["p"] = joined["p_adjusted"] = np.full(len(order), np.nan)
     return Markers(**{name: values[order] for name, values in joined.items()}, valid=valid)
 
 

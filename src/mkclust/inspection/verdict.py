@@ -16,7 +16,7 @@ from .annotations import category_test
 from .choose_k import LEVEL, ROWS, ChoiceOfK, checked_range, drawn, structure_test
 from .confidence import Confidence, confidence_of
 from .fitting import ask, fitted, quiet, views_of
-from .stability import Stability, stability_question
+from .stability import SPLITS, Stability, stability_question
 
 MANY = 1000  # samples of the refits, at most: more samples, fewer refits, less time than the fit
 FEW = 12  # samples; fewer are not tested
@@ -127,8 +127,8 @@ def verdict(
     """Judge the clusters of a fitted model: are there any, are they reproducible, which views fit.
 
     The test of structure is that of `choose_k`, by graph fusion on 100 to 1000 samples. The
-    reproducibility comes from four refits to halves of the samples, or, from 1000 samples on,
-    from two refits to halves of 1000 samples. The cost is about that of a fit of 2000 samples.
+    reproducibility comes from the ten refits to halves of `stability`, or, from 1000 samples on,
+    from two refits to halves of 1000 samples. The cost is then about that of a fit of 2000.
 
     Parameters
     ----------
@@ -193,12 +193,13 @@ def _p_value(data: MultiView, random_state: int) -> float:
 
 
 def _some_refits(model: Any, data: MultiView, random_state: int) -> Stability | None:
-    """Return a few refits to halves; None where there is one cluster."""
+    """Return the refits of `stability`, or two from many samples; None for one cluster."""
     if int(np.max(model.labels_)) < 1:
         return None
-    n = len(data)
-    rows = np.sort(np.random.default_rng(random_state).permutation(n)[:MANY])
-    return ask(stability_question(model, data, 1 if n >= MANY else 2, random_state, rows))
+    if len(data) < MANY:
+        return ask(stability_question(model, data, SPLITS, random_state))
+    rows = np.sort(np.random.default_rng(random_state).permutation(len(data))[:MANY])
+    return ask(stability_question(model, data, 1, random_state, rows))
 
 
 def _missingness(model: Any) -> dict[str, float]:

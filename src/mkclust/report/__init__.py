@@ -31,11 +31,11 @@ def write_report(
 ) -> Path:
     """Write a fitted model as one HTML page.
 
-    The page is that of ``mkclust cluster``. With the views it answers which views separate the
-    clusters, where they conflict, what else is nearly as good, how far clusters are reproducible
-    in halves of the samples, what leaving out a view changes, and which features are markers.
-    This refits the model about ten times. The file is written under a temporary name and renamed.
-    The same model gives the same bytes.
+    The page is that of ``mkclust cluster``. With the views it begins with the verdict and answers
+    which views separate the clusters, where they conflict, what else is nearly as good, how far
+    clusters are reproducible in halves of the samples, what leaving out a view changes, and which
+    features are markers. This refits the model about ten times. The file is written under a
+    temporary name and renamed. The same model gives the same bytes.
 
     Parameters
     ----------
@@ -71,7 +71,8 @@ def write_report(
     ...     write_report(model, pathlib.Path(folder, "report.html"), views).name
     'report.html'
     """
-    from .answers import answer_questions, named_answers  # imported when a page is written
+    from ..inspection import verdict  # imported when a page is written
+    from .answers import answer_questions, named_answers
     from .page import code_for, page_of, render
 
     if hasattr(model, "choice_of_k_"):
@@ -80,8 +81,11 @@ def write_report(
     code = code_for(model, command, given, classes is not None, compute)
     page = page_of(model, views, classes, tuple(notes), tuple(skipped), code, given)
     if compute and views is not None:
-        found, why = answer_questions(model, views, answers)
-        page = replace(page, skipped=(*skipped, *why), **named_answers(found))
+        answers, why = answer_questions(model, views, answers)
+        found = named_answers(answers)
+        choice, refits = found.get("choice"), found.get("stability")
+        judged = page.verdict or verdict(model, views, choice=choice, stability=refits)
+        page = replace(page, verdict=judged, skipped=(*skipped, *why), **found)
     with replacing(path) as file:
         file.write(render(page).encode())
     return Path(path)

@@ -26,7 +26,15 @@ from ..data.input import fitted_views
 from ..data.views import MultiView
 from ..dual_noise import MKCDNM
 from ..exceptions import InputError
-from ..inspection import Annotations, ChoiceOfK, Explanation, Markers, Stability, ViewInfluence
+from ..inspection import (
+    Annotations,
+    ChoiceOfK,
+    Explanation,
+    Markers,
+    Stability,
+    Verdict,
+    ViewInfluence,
+)
 from ..inspection.stability import MOVES
 from ..inspection.view_influence import describe_ari
 from ..metrics import evaluate
@@ -75,7 +83,7 @@ class Page:
         How to make the page again.
     checksum : str or None
         SHA-256 of the views, where they were given in memory.
-    choice, stability, influence, explanation, markers, annotations
+    verdict, choice, stability, influence, explanation, markers, annotations
         Answers, or None.
     """
 
@@ -90,16 +98,13 @@ class Page:
     skipped: tuple[str, ...]
     code: str
     checksum: str | None
+    verdict: Verdict | None = None
     choice: ChoiceOfK | None = None
     stability: Stability | None = None
     influence: ViewInfluence | None = None
     explanation: Explanation | None = None
     markers: Markers | None = None
     annotations: Annotations | None = None
-
-    @property
-    def verdict(self) -> Any:
-        return getattr(self.model, "verdict_", None)
 
     @property
     def labels(self) -> np.ndarray:
@@ -181,6 +186,7 @@ def page_of(
         skipped=skipped,
         code=code,
         checksum=joint_checksum(view_checksums(data)) if isinstance(data, MultiView) else None,
+        verdict=getattr(model, "verdict_", None),
         **answers,
     )
 
