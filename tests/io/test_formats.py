@@ -148,7 +148,7 @@ def test_columns_of_labels_are_merged_and_must_agree(tmp_path):
     with pytest.raises(FileFormatError, match="have different labels"):
         read(tmp_path)
     save(tmp_path, b="id,x\ns3,2\ns1,1\n")
-    with pytest.raises(FileFormatError, match="no file has the label of sample 's3'"):
+    with pytest.raises(FileFormatError, match=r"a\.csv lacks 1 samples: 's3'"):
         read(tmp_path)
 
 
@@ -177,7 +177,7 @@ def test_genes_by_samples_are_transposed_by_names(tmp_path):
     save(tmp_path, rna=rna.T.rename_axis("Hugo_Symbol"), protein=protein)
     views = read(tmp_path)
     np.testing.assert_array_equal(views["rna"], rna)
-    assert any("rna.csv has the samples as columns" in note for note in views.notes)
+    assert any("'rna' has the samples as columns" in note for note in views.notes)
     wide = rna.T.rename_axis("gene").reset_index()
     wide.insert(1, "Entrez_Gene_Id", range(10))
     wide["gene"] = "TP53"  # repeated, as in files of cBioPortal
@@ -226,7 +226,7 @@ def test_all_problems_are_listed_at_once(tmp_path):
     with pytest.raises(FileFormatError) as refused:
         read(tmp_path)
     assert str(refused.value).startswith("2 files cannot be used:\n- ")
-    assert "a.csv: line 3" in str(refused.value) and "b.csv: line 3" in str(refused.value)
+    assert "a.csv: line 3" in str(refused.value) and "in line 3, saw 3" in str(refused.value)
 
 
 def test_files_of_r_and_unknown_files(tmp_path):
@@ -240,7 +240,7 @@ def test_files_of_r_and_unknown_files(tmp_path):
     with pytest.raises(FileFormatError, match=r'for \(name in load\("b\.rda"\)\)'):
         read(tmp_path / "b.rda")
     save(tmp_path, a="x\n1\n2\n")
-    assert any("Ignored rna.rds, a file of R" in note for note in read(tmp_path).notes)
+    assert any("Ignored: rna.rds is a file of R" in note for note in read(tmp_path).notes)
     for path in (tmp_path / "none.csv", tmp_path / "c.what", "", [], 3):
         with pytest.raises(InputError):
             read(path)

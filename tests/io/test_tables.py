@@ -8,7 +8,6 @@ import pytest
 
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import read, read_table
-from mkclust.io import tables as module
 from mkclust.io.tables import match_samples
 
 pytestmark = pytest.mark.versions
@@ -72,12 +71,16 @@ REFUSED = {
         r"column 'q' is not numeric: 'x' in row 1; leave out with drop",
     ),
     "underscore": ("1,2\n3,1_000\n", {}, "column '2' is not numeric: '1_000'"),
-    "long row": ("p,q\n1,2\n3,4,5\n", {}, "line 3 has 3 cells, but the first line 2"),
-    "short row": ("p,q\n1,2\n3\n", {}, "line 3 has 1 cells, but the first line 2"),
-    "late cell": ("x,y,,\n" + "1,2,,\n" * 30 + "3,4,5,\n", {}, "line 32 has 3 cells"),
+    "long row": ("p,q\n1,2\n3,4,5\n", {}, "Expected 2 fields in line 3, saw 3"),
+    "short row": ("p,q\n1,2\n3\n", {}, "line 3 has 1 cells, but others have 2"),
+    "late cell": (
+        "x,y,,\n" + "1,2,,\n" * 30 + "3,4,5,\n",
+        {},
+        "its rows have 4 cells, but the header 2",
+    ),
     "thousands": ("x;y\n1,234;2,255\n3,000;4\n", {}, "'1,234'.*thousands.*pass decimal=','"),
     "late comma": ("x;y\n" + "1;2\n" * 30 + "1,5;2\n", {}, "'1,5' in row 30; pass decimal=','"),
-    "commas twice": ("x,y\n1,5,2,5\n3,5,4,5\n", {}, "4 cells, but the first line 2; if a comma"),
+    "commas twice": ("x,y\n1,5,2,5\n3,5,4,5\n", {}, "4 cells, but the header 2; if a comma"),
     "header alone": ("a,b\n", {}, "a header but no rows"),
     "repeated": ("id,x\ns1,1\ns1,2\n", {}, "occur"),
     "repeated id": ("who,x\ns1,1\ns1,2\n", {"id": "who"}, "'s1' is missing or occurs repeatedly"),
@@ -133,18 +136,11 @@ def test_an_empty_row_of_an_unnamed_table_is_a_missing_sample(table):
     assert read(files).present.tolist() == [[True, True], [False, True], [True, True]]
 
 
-def test_damaged_and_exploding_gzip_is_refused(table, monkeypatch):
-    path = table("x,y\n" + "1,2\n" * 100_000, "a.csv.gz")
-    monkeypatch.setattr(module, "UNPACKED", 1 << 16)
-    with pytest.raises(FileFormatError, match=r"a\.csv\.gz: it unpacks to more than 200 times"):
-        read_table(path)
+def test_damaged_gzip_is_refused(table):
     path = table("x,y\n1,2\n3,4\n", "a.csv.gz")
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(FileFormatError, match=r"a\.csv\.gz: not a readable table"):
         read_table(path)
-    monkeypatch.setattr(module, "LONGEST", 1000)
-    with pytest.raises(FileFormatError, match="a line of it is longer than"):
-        read(table("1," * 600))
 
 
 # ---------------------------------------------------------------- workbooks

@@ -404,7 +404,9 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
         if not rows[p] or rows[p] & others:
             continue
         columns = [str(column) for column in item.columns]
-        if 2 * len(others & set(columns)) > len(columns) > 1 and not text_columns(item):
+        shared = len(others & set(columns))
+        most = 2 * shared > min(len(columns), len(others))
+        if most and shared > 1 and not text_columns(item):
             turned[p] = item.set_axis(columns, axis="columns").T
             notes.append(
                 f"View {names[p]!r} has the samples as columns: it was transposed to "

@@ -20,8 +20,7 @@ ARCHIVES = (".mat", ".npz")  # many variables in one file
 OMICS = (".h5mu", ".h5ad")  # matrices with names of samples
 PLAIN_TEXTS = (".csv", ".tsv", ".txt")
 TEXTS = (*PLAIN_TEXTS, *(f"{ending}.gz" for ending in PLAIN_TEXTS))
-WORKBOOKS = (".xlsx",)  # one table per sheet
-TABLES = (*TEXTS, ".parquet", *WORKBOOKS)
+TABLES = (*TEXTS, ".parquet", ".xlsx")
 KNOWN = (*ARCHIVES, *OMICS, *TABLES)
 EXPORTS = {  # how R writes its own files as tables
     ".rds": 'write.csv(readRDS("{}"), "{}.csv")',
@@ -31,37 +30,23 @@ EXPORTS = {  # how R writes its own files as tables
 
 
 def kind_of(path: Path) -> str:
-    """Return the ending that says how a file is read; that of the workbook for a sheet.
+    """Return the ending that says how a file is read.
 
-    >>> kind_of(Path("a.CSV.gz")), kind_of(Path("study.xlsx/rna")), kind_of(Path("b.tar"))
-    ('.csv.gz', '.xlsx', '.tar')
+    >>> kind_of(Path("a.CSV.gz")), kind_of(Path("b.tar"))
+    ('.csv.gz', '.tar')
     """
-    if is_sheet(path):
-        return path.parent.suffix.lower()
     ending = "".join(path.suffixes[-2:]).lower()
     return ending if ending in KNOWN else path.suffix.lower()
 
 
 def view_name(path: Path) -> str:
-    """Return the name of the view in a file: its name without the ending; that of a sheet.
+    """Return the name of the view in a file: its name without the ending.
 
-    >>> view_name(Path("rna.csv.gz")), view_name(Path("rna.v2.csv")), view_name(Path("s.xlsx/x.y"))
-    ('rna', 'rna.v2', 'x.y')
+    >>> view_name(Path("rna.csv.gz")), view_name(Path("rna.v2.csv"))
+    ('rna', 'rna.v2')
     """
-    if is_sheet(path):
-        return path.name
     kind = kind_of(path)
     return path.name[: -len(kind)] if kind in KNOWN and path.name != kind else path.stem
-
-
-def is_sheet(path: Path) -> bool:
-    """Return whether a path is that of a sheet: WORKBOOK.xlsx/SHEET."""
-    return path.parent.suffix.lower() in WORKBOOKS and not path.parent.is_dir()
-
-
-def file_of(path: Path) -> Path:
-    """Return the file itself: the workbook of a sheet."""
-    return path.parent if is_sheet(path) else path
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
@@ -132,9 +117,10 @@ def parsing(kind: str, advice: str) -> Iterator[None]:
     except (InputError, MemoryError):
         raise
     except Exception as error:
+        said = f"{type(error).__name__}: {str(error).strip()}"
         raise FileFormatError(
-            f"not a readable {kind} ({type(error).__name__}: {error}); it may be damaged, cut off "
-            f"or of another format: {advice}"
+            f"not a readable {kind} ({said}); it may be damaged, cut off or of another format: "
+            f"{advice}"
         ) from error
 
 

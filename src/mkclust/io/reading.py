@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.alignment import as_text, rows_of, set_sample_names
+from ..data.alignment import as_text, set_sample_names, turn_transposed
 from ..data.values import list_names
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
@@ -23,13 +23,10 @@ from .files import (
     OMICS,
     TABLES,
     TEXTS,
-    WORKBOOKS,
     as_path,
     check_known,
     check_regular,
     export_line,
-    file_of,
-    is_sheet,
     kind_of,
     naming,
     view_name,
@@ -73,7 +70,7 @@ def read(
     views : str or list of str, optional
         Variables (or files) to use, in this order.
     labels : str or False, optional
-        Variable, file or column with the classes; a path for a file elsewhere; False for none.
+        Variable, file or column with the classes; a path for a table elsewhere; False for none.
     id : str or False, optional
         Column (or variable) with the sample names; False for none.
     transpose : bool, optional
@@ -133,7 +130,11 @@ def read(
         if beside is None:
             return _read_archive(file, request)
         found = _read_archive(file, replace(request, labels=False))
-    return _with_classes(found, _read_classes(beside, request))
+    names = None if found.index is None else [str(name) for name in found.index]
+    labels = _select_labels(_read_classes(beside, request), names, str(beside.path))
+    notes = [note for note in found.notes if note != "No labels, as asked."]
+    notes.append(f"Labels come from {beside.path.name}.")
+    return MultiView(found, labels=labels, notes=notes)
 
 
 def inspect(
@@ -179,23 +180,21 @@ def inspect(
 
 
 class Source(NamedTuple):
-    """A file or sheet, and the name of its view."""
+    """A file or a sheet of a workbook, and the name of its view."""
 
     name: str
     path: Path
+    sheet: str | None = None
 
-
-class Classes(NamedTuple):
-    """A file of labels, and the sample names if it has them."""
-
-    path: Path
-    labels: np.ndarray
-    names: list[str] | None = None
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """What it may be called in `views` and `labels`."""
+        return self.name, self.path.name, str(self.sheet)
 
 
 @dataclass
 class Item:
-    """One view on its way from a file: a frame, or a matrix of an archive.
+    """One view on its way from a file.
 
     Attributes
     ----------
@@ -204,9 +203,8 @@ class Item:
     values : DataFrame, array or sparse matrix
         The index of a frame names the samples once `named` is True.
     notes : list of str
-    labels : Series or array, optional
-    oriented : bool
-        Whether it is known that rows are samples.
+    labels : Series, optional
+    decimal : {".", ","}
     """
 
     name: str
@@ -214,7 +212,6 @@ class Item:
     values: Any
     notes: list[str] = field(default_factory=list)
     labels: Any = None
-    oriented: bool = False
     decimal: str = "."
 
     @property
@@ -230,23 +227,22 @@ class Item:
     def columns(self) -> list[str]:
         return [str(column) for column in self.values.columns] if self.is_table else []
 
+    @property
+    def numbered(self) -> bool:
+        """Whether the columns have no names."""
+        return self.columns == [str(p) for p in range(len(self.columns))]
+
     def turn(self) -> None:
-        """Transpose the table, unless it is known that rows are samples."""
-        if self.oriented:
-            return
+        """Transpose the table."""
         if len({*self.columns}) < len(self.columns):
             raise FileFormatError(
                 f"{self.path}: several columns have the same name, so they cannot name samples"
             )
-        if not self.is_table:
-            self.values = self.values.T
-            return
-        numbered = self.columns == [str(p) for p in range(len(self.columns))]
         turned = self.values.T
-        turned.index = range(len(turned)) if numbered else self.columns
-        if not self.named:
-            turned.columns = range(turned.shape[1])
-        self.values, self.oriented = turned, True
+        if self.is_table:
+            turned.index = range(len(turned)) if self.numbered else self.columns
+            turned.columns = turned.columns if self.named else range(turned.shape[1])
+        self.values = turned
 
 
 def _check_request(request: Request) -> None:
@@ -254,12 +250,12 @@ def _check_request(request: Request) -> None:
         value = getattr(request, name)
         if not (value is None or value is False or isinstance(value, str)):
             raise InputError(f"{name} must be a name, False or None, got {value!r}")
-    if request.views is not None and not all(isinstance(name, str) for name in request.views):
-        raise InputError(f"views must be names, got {request.views!r}")
+    for name in ("views", "drop_columns"):
+        value = getattr(request, name)
+        if value is not None and not all(isinstance(one, str) for one in value):
+            raise InputError(f"{name} must be names, got {value!r}")
     if request.views == ():
         raise InputError("views is empty: name at least one, or leave it out")
-    if not all(isinstance(name, str) for name in request.drop_columns):
-        raise InputError(f"drop_columns must be names, got {request.drop_columns!r}")
     sep, decimal = request.sep, request.decimal
     if decimal not in (None, ".", ","):
         raise InputError(f"decimal must be '.' or ',', got {decimal!r}")
@@ -272,11 +268,8 @@ def _check_request(request: Request) -> None:
 def _check_only_tables(request: Request, files: Sequence[Path]) -> None:
     """Refuse choices that apply to tables, or to text, where there is none of them."""
     kinds = {kind_of(file) for file in files}
-    for name, allowed in (
-        ("drop_columns", TABLES),
-        ("sep", TEXTS),
-        ("decimal", (*TEXTS, *WORKBOOKS)),
-    ):
+    applies = {"drop_columns": TABLES, "sep": TEXTS, "decimal": (*TEXTS, ".xlsx")}
+    for name, allowed in applies.items():
         if getattr(request, name) and not kinds & {*allowed}:
             given = ", ".join(sorted(kinds))
             raise InputError(f"{name}=... applies to {', '.join(allowed)} only, not to {given}")
@@ -300,15 +293,15 @@ def _archive(path: Paths) -> Path | None:
         return None
     file = as_path(path)
     with naming(file):
-        if file.is_dir() or is_sheet(file):
+        if file.is_dir():
             return None
         _check_readable(file)
         return None if kind_of(file) in TABLES else file
 
 
 def _check_readable(file: Path) -> None:
-    check_regular(file_of(file))
-    refuse_result(file_of(file))
+    check_regular(file)
+    refuse_result(file)
     check_known(file)
 
 
@@ -319,7 +312,6 @@ def _load_archive(file: Path) -> dict[str, Any]:
 
 
 def _read_archive(file: Path, request: Request) -> MultiView:
-    _check_readable(file)
     if kind_of(file) in OMICS:
         from . import h5mu
 
@@ -357,17 +349,17 @@ def _find_sources(path: Paths, request: Request) -> tuple[list[Source], list[Sou
     if not files:
         raise InputError("an empty list of files: at least one is needed")
     sources = _with_sheets(files, notes)
-    classes = _classes_among(sources, request.labels)
     beside = _labels_elsewhere(request.labels, sources)
-    if beside is not None:
-        sources = [s for s in sources if s.path.resolve() != beside.resolve()]
-        classes = [Source(view_name(beside), beside)]
+    if beside is None:
+        classes = _classes_among(sources, request.labels)
+    else:
+        sources = [s for s in sources if s.path.resolve() != beside.path.resolve()]
+        classes = [beside]
     views = [source for source in sources if source not in classes]
     if request.views is not None:
         views = [_named(sources, name) for name in request.views]
         classes = [source for source in classes if source not in views]
-        others = [s for s in sources if s not in views and s not in classes]
-        notes += [f"Ignored {source.path.name}." for source in others]
+        notes += [f"Ignored {s.path.name}." for s in sources if s not in (*views, *classes)]
     notes += [f"Ignored {s.path.name}, as {classes[0].path.name} has labels." for s in classes[1:]]
     if not views:
         raise FileFormatError(f"{path}: only labels, no views")
@@ -375,31 +367,28 @@ def _find_sources(path: Paths, request: Request) -> tuple[list[Source], list[Sou
 
 
 def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
+    """Return the tables of a folder in natural order, and notes on what else it holds."""
     with naming(folder):
-        there = list(folder.iterdir())
+        there = sorted(folder.iterdir())
         results = [entry for entry in there if is_result(entry) or is_result(entry / RESULT)]
-        aside = [e for e in there if e.name.startswith((".", "~$"))]  # of systems and of Excel
-        tables_in = [e for e in there if kind_of(e) in TABLES and e not in (*results, *aside)]
         of_r = [entry for entry in there if kind_of(entry) in EXPORTS]
-        if not tables_in:
-            found = f"only results of mkclust, listed in {RESULT}" if results else "none here"
-            lines = "; ".join(
-                f"{e.name} is a file of R, write it by {export_line(e)}" for e in of_r
-            )
+        aside = [e for e in there if e.name.startswith((".", "~$"))]  # of systems and of Excel
+        found = [e for e in there if kind_of(e) in TABLES and e not in (*results, *aside)]
+        exports = [
+            f"{e.name} is a file of R: write it as a table by {export_line(e)}" for e in of_r
+        ]
+        if not found:
+            only = [f"only results of mkclust, listed in {RESULT}"] if results else ["none here"]
             raise FileFormatError(
-                f"a folder should hold one table per view ({', '.join(TABLES)}): {lines or found}"
+                f"a folder should hold one table per view ({', '.join(TABLES)}): "
+                f"{'; '.join(exports or only)}"
             )
-    others = [e for e in there if e not in (*tables_in, *results, *of_r)]
-    notes = _note_ignored(others, "in the folder")
-    notes += _note_ignored(results, "in the folder, which are results of mkclust")
-    notes += [f"Ignored {e.name}, a file of R: write it as a table by {export_line(e)}"
-              for e in of_r]  # fmt: skip
-    return sorted(tables_in, key=_natural), notes
-
-
-def _note_ignored(entries: Sequence[Path], where: str) -> list[str]:
-    names = sorted(entry.name for entry in entries)
-    return [f"Ignored {', '.join(names[:20])} {where}."] if names else []
+    others = [e.name for e in there if e not in (*found, *results, *of_r)]
+    notes = [f"Ignored {', '.join(others[:20])} in the folder."] if others else []
+    if results:
+        names = ", ".join(entry.name for entry in results[:20])
+        notes.append(f"Ignored {names} in the folder, which are results of mkclust.")
+    return sorted(found, key=_natural), notes + [f"Ignored: {export}" for export in exports]
 
 
 def _natural(file: Path) -> list[Any]:
@@ -413,7 +402,7 @@ def _with_sheets(files: Sequence[Path], notes: list[str]) -> list[Source]:
     found: list[Source] = []
     problems = []
     for file in files:
-        if kind_of(file) not in WORKBOOKS or is_sheet(file):
+        if kind_of(file) != ".xlsx":
             found.append(Source(view_name(file), file))
             continue
         try:
@@ -424,37 +413,33 @@ def _with_sheets(files: Sequence[Path], notes: list[str]) -> list[Source]:
             problems.append(str(error))
             continue
         notes += more
-        alone = len(sheets) == 1
-        found += [Source(view_name(file) if alone else sheet.name, sheet) for sheet in sheets]
+        names = [view_name(file)] if len(sheets) == 1 else sheets
+        found += [Source(name, file, sheet) for name, sheet in zip(names, sheets, strict=True)]
     _raise_problems(problems)
-    names = [source.name for source in found]
-    return [
-        source if names.count(source.name) == 1 or not is_sheet(source.path)
-        else Source(f"{view_name(source.path.parent)} {source.name}", source.path)
-        for source in found
-    ]  # fmt: skip
+    return found
 
 
 def _classes_among(sources: Sequence[Source], labels: Name) -> list[Source]:
     """Return the files that hold the classes: those named so, else those named like labels."""
     if isinstance(labels, str):
-        return [s for s in sources if labels in (s.name, s.path.name, file_of(s.path).name)]
+        return [source for source in sources if labels in source.spellings]
     return [s for s in sources if roles.is_label_name(s.name)] if len(sources) > 1 else []
 
 
-def _labels_elsewhere(labels: Name, sources: Sequence[Source]) -> Path | None:
-    """Return the path of a file of labels that is none of the files by its name."""
+def _labels_elsewhere(labels: Name, sources: Sequence[Source]) -> Source | None:
+    """Return a file of labels that is none of the files by its name."""
     if not isinstance(labels, str) or _classes_among(sources, labels):
         return None
     path = as_path(labels)
-    return path if kind_of(path) in KNOWN and file_of(path).is_file() else None
+    known = kind_of(path) in KNOWN and path.is_file()
+    return Source(view_name(path), path) if known else None
 
 
 def _named(sources: Sequence[Source], name: str) -> Source:
     for source in sources:
-        if name in (source.name, source.path.name, file_of(source.path).name):
+        if name in source.spellings:
             return source
-    names = ", ".join(source.path.name for source in sources)
+    names = ", ".join(source.name for source in sources)
     raise InputError(f"views={name!r} is none of the files {names}")
 
 
@@ -473,131 +458,92 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
         except InputError as error:
             problems.append(str(error))
     _raise_problems(problems)
-    _drop_columns(items, request.drop_columns, path)
-    classes = _read_classes(beside[0].path, request) if beside else None
-    if isinstance(inner.labels, str) and not any(
-        item.labels is not None or inner.labels in item.columns for item in items
-    ):
-        raise InputError(f"{path}: labels={inner.labels!r} is neither a file nor a column of it")
-    return _combine(items, classes, request, inner.labels, more_notes)
-
-
-def _load_item(source: Source, request: Request) -> Item:
-    file = source.path
-    with naming(file):
-        _check_readable(file)
-        if kind_of(file) in TABLES:
-            path = tables.find_sheets(file)[0][0] if kind_of(file) in WORKBOOKS and not is_sheet(
-                file) else file  # fmt: skip
-            table = tables.load_table(path, request.sep, request.decimal)
-            notes = [f"View {source.name} has the columns of {file.name}."]
-            notes += [f"{file.name}: {note}" for note in table.notes]
-            return Item(source.name, file, table.frame, notes, decimal=table.decimal)
-        alone = Request(labels=request.labels, transpose=request.transpose, kernels=False)
-        views = _read_archive(file, alone)
-        if views.n_views > 1:
-            raise FileFormatError(f"it holds {views.n_views} views; a list takes one per file")
-        values = views.views[0]
-        if views.index is not None:
-            values = _as_frame(values, [str(name) for name in views.index], views.feature_names[0])
-        note = f"View {source.name} is {views.names[0]} of {file.name}."
-        done = request.transpose is not None
-        return Item(source.name, file, values, [note], views.labels, oriented=done)
-
-
-def _as_frame(values: Any, index: list[str], columns: Any) -> Any:
-    import pandas as pd
-
-    make = pd.DataFrame.sparse.from_spmatrix if sp.issparse(values) else pd.DataFrame
-    return make(values, index=index, columns=columns)
-
-
-def _drop_columns(items: Sequence[Item], names: Sequence[str], path: Paths) -> None:
-    found = set()
-    for item in items:
-        dropped = [name for name in names if name in item.columns]
-        found |= {*dropped}
-        if dropped:
-            item.values = item.values.drop(columns=dropped)
-            item.notes += [
-                f"Column {n!r} of {item.path.name} was dropped, as asked." for n in dropped
-            ]
-    for name in names:
-        if name not in found:
+    for name in request.drop_columns:
+        if not any(name in item.columns for item in items):
             raise InputError(f"{path}: no column {name!r} for drop_columns=...")
-
-
-def _combine(
-    items: list[Item],
-    classes: Classes | None,
-    request: Request,
-    label_column: Name,
-    more_notes: Sequence[str],
-) -> MultiView:
-    """Build views from tables; `MultiView` joins their rows."""
     for item in items:
-        _set_labels_aside(item, label_column)
-    key_notes = _name_rows(items, request.id)
-    notes: list[str] = []
+        _drop_columns(item, request.drop_columns)
+        _set_labels_aside(item, inner.labels)
+    if isinstance(inner.labels, str) and all(item.labels is None for item in items):
+        raise InputError(f"{path}: labels={inner.labels!r} is neither a file nor a column of it")
+    classes = _read_classes(beside[0], request) if beside else None
+    notes = [] if request.id is False else _name_rows(items, request.id)
     kernels = _are_kernels(items, request.kernels, notes)
     if not kernels:
         _orient(items, classes, request.transpose, notes)
         _check_values(items, request)
-    labels = _find_labels(items, classes, request.labels, notes)
-    told = [note for item in items for note in item.notes]
+    if request.labels is False:
+        labels = None
+        notes.append("No labels, as asked.")
+    else:
+        labels = _find_labels(items, classes, str(beside[0].path) if beside else "", notes)
     return MultiView(
-        [item.values if item.named else _matrix(item) for item in items],
+        [item.values.to_numpy() if item.is_table and not item.named else item.values
+         for item in items],
         names=[item.name for item in items],
         kernels=kernels,
         labels=labels,
-        notes=[*told, *key_notes, *notes, *more_notes],
-        feature_names=None if kernels else [_feature_names(item) for item in items],
-    )
+        notes=[note for item in items for note in item.notes] + notes + more_notes,
+        feature_names=None if kernels else [
+            item.columns if item.is_table and not item.numbered else None for item in items],
+    )  # fmt: skip
 
 
-def _matrix(item: Item) -> Any:
-    return item.values.to_numpy() if item.is_table else item.values
+def _load_item(source: Source, request: Request) -> Item:
+    name, file = source.name, source.path
+    with naming(file):
+        _check_readable(file)
+        if kind_of(file) in TABLES:
+            table = tables.load_table(file, request.sep, request.decimal, sheet=source.sheet)
+            notes = [f"View {name} has the columns of {file.name}."]
+            notes += [f"{file.name}: {note}" for note in table.notes]
+            return Item(name, file, table.frame, notes, decimal=table.decimal)
+        alone = Request(labels=request.labels, transpose=request.transpose, kernels=False)
+        views = _read_archive(file, alone)
+        if views.n_views > 1:
+            raise FileFormatError(f"it holds {views.n_views} views; a list takes one per file")
+        import pandas as pd
+
+        values = views.views[0]
+        if views.index is not None:
+            make = pd.DataFrame.sparse.from_spmatrix if sp.issparse(values) else pd.DataFrame
+            values = make(values, index=as_text(views.index), columns=views.feature_names[0])
+        labels = None if views.labels is None else pd.Series(views.labels)
+        return Item(
+            name, file, values, [f"View {name} is {views.names[0]} of {file.name}."], labels
+        )
 
 
-def _feature_names(item: Item) -> list[str] | None:
-    numbered = item.columns == [str(p) for p in range(len(item.columns))]
-    return None if not item.is_table or numbered else item.columns
+def _drop_columns(item: Item, names: Sequence[str]) -> None:
+    dropped = [name for name in names if name in item.columns]
+    item.notes += [
+        f"Column {name!r} of {item.path.name} was dropped, as asked." for name in dropped
+    ]
+    item.values = item.values.drop(columns=dropped) if dropped else item.values
 
 
 def _set_labels_aside(item: Item, wanted: Name) -> None:
     """Move the column of classes out of a table, also where no labels are asked for."""
-    if not item.is_table or not isinstance(item.columns, list):
-        return
     with naming(item.path):
         column = roles.label_column(item.columns, wanted if isinstance(wanted, str) else None)
         if column is None or item.values.shape[1] == 1:
             return
         item.notes.append(f"Column {column!r} of {item.path.name} holds the labels.")
         values = item.values.iloc[:, item.columns.index(column)]
-        item.values = item.values.drop(columns=[item.values.columns[item.columns.index(column)]])
+        item.values = item.values.drop(columns=[values.name])
         if wanted is not False:
-            item.labels = _typed_labels(values)
-
-
-def _typed_labels(column: Any) -> Any:
-    if column.isna().any():
-        raise FileFormatError(f"the label in row {int(column.isna().argmax())} is missing")
-    values = column.to_numpy()
-    return roles.as_labels(np.array(list(map(str, values))) if values.dtype == object else values)
+            item.labels = _as_classes(values)
 
 
 def _name_rows(items: Sequence[Item], wanted: Name) -> list[str]:
     """Make the column with the sample names the index of every table, as text."""
-    if wanted is False:
-        return []
+    import pandas as pd
+
     for item in items:
         if item.is_table and wanted is None:
             _name_features(item)
-    import pandas as pd
-
-    frames, _, notes = set_sample_names(
-        [item.values for item in items], [item.name for item in items], wanted
-    )
+    values, names = [item.values for item in items], [item.name for item in items]
+    frames, _, notes = set_sample_names(values, names, wanted or None)
     for item, frame in zip(items, frames, strict=True):
         if item.is_table and frame is not item.values:
             item.values = frame.set_axis(pd.Index(as_text(frame.index), name=frame.index.name))
@@ -635,224 +581,187 @@ def _are_kernels(items: Sequence[Item], forced: bool | None, notes: list[str]) -
     return kernels
 
 
-def _orient(
-    items: Sequence[Item], classes: Classes | None, forced: bool | None, notes: list[str]
-) -> None:
-    """Transpose tables whose columns are samples: as asked, else by names, else by labels."""
+def _orient(items: Sequence[Item], classes: Any, forced: bool | None, notes: list[str]) -> None:
+    """Transpose tables whose columns are samples: as asked, else by labels, else by names."""
+    import pandas as pd
+
+    by_count = classes is not None and isinstance(classes.index, pd.RangeIndex)
     if forced is not None:
+        turned, why = forced, "as asked"
         notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
-        for item in items if forced else ():
-            item.turn()
-        return
-    if classes is not None and classes.names is None:
+    elif by_count:
         shapes = [item.values.shape for item in items]
-        turned, why = roles.orientation(shapes, len(classes.labels), classes.path.name)
-        for item in items if turned else ():
-            item.turn()
+        turned, why = roles.orientation(shapes, len(classes), "the file of labels")
         notes += [f"Transposed: {why}."] if turned else []
+    else:
+        turned = _share_header(items)
+        notes += ["Transposed: the tables share their columns, and no rows."] if turned else []
+    for item in items:
+        if turned and (item.is_table or forced is None):  # of archives, `assign` turned the matrix
+            item.turn()
+    if forced is not None or by_count or turned:
         return
-    rows = [{*item.values.index} if item.named else set() for item in items]
-    samples = set() if classes is None else {*(classes.names or ())}
-    turned_items = []
-    for p, item in enumerate(items):
-        others = samples.union(*(own for q, own in enumerate(rows) if q != p))
-        if rows[p] and rows[p].isdisjoint(others):
-            shared = len(others & {*item.columns})
-            if shared > len({*item.columns}) / 2 or (shared > 1 and shared > len(others) / 2):
-                turned_items.append(item)
-    if not turned_items and _share_header(items, rows):
-        turned_items = list(items)
-    for item in turned_items:
-        item.turn()
-        n, f = item.values.shape
-        notes.append(
-            f"{item.path.name} has the samples as columns: transposed to {n} samples x {f} columns."
-        )
-    _ask_about_features([item for item in items if item not in turned_items], rows, items)
+    given = [item.values for item in items]
+    beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
+    frames, more = turn_transposed([*given, *beside], [*(item.name for item in items), ""])
+    notes += more
+    for item, frame in zip(items, frames, strict=False):
+        item.values = frame
+    left = [i for i, frame in zip(items, given, strict=True) if i.values is frame and i.named]
+    _ask_about_features(left, items)
 
 
-def _share_header(items: Sequence[Item], rows: Sequence[set[str]]) -> bool:
+def _share_header(items: Sequence[Item]) -> bool:
     """Return whether all tables share most columns, and no names of rows."""
-    if len(items) < 2 or not all(rows):
+    if len(items) < 2 or not all(item.named for item in items):
         return False
-    disjoint = len(set().union(*rows)) == sum(map(len, rows))
+    rows = [name for item in items for name in {*item.values.index}]
     headers = [{*item.columns} for item in items]
-    return disjoint and len(set.intersection(*headers)) > max(1, min(map(len, headers)) / 2)
+    shared = len(set.intersection(*headers))
+    return len({*rows}) == len(rows) and shared > max(1, min(map(len, headers)) / 2)
 
 
-def _ask_about_features(
-    items: Sequence[Item], rows: Sequence[set[str]], every: Sequence[Item]
-) -> None:
+def _ask_about_features(tables: Sequence[Item], items: Sequence[Item]) -> None:
     """Refuse tables that seem to have a row per gene, until `transpose` is given."""
     problems = []
-    for item in items:
-        others = set().union(*(own for q, own in enumerate(rows) if every[q] is not item))
-        if not item.named or {*item.values.index} & others or item.oriented:
-            continue
-        key = item.values.index.name
-        if roles.is_feature_name(key or "?") or roles.are_features(list(item.values.index)):
-            first = list_names(list(item.values.index[:2]), "")
+    for item in tables:
+        index = item.values.index
+        others = {name for other in items if other is not item and other.named
+                  for name in other.values.index}  # fmt: skip
+        if others.isdisjoint(index) and (
+            roles.is_feature_name(index.name or "?") or roles.are_features(list(index))
+        ):
             problems.append(
-                f"{item.path}: its rows seem to be genes or other features ({first}), and its "
-                f"{item.values.shape[1]} columns the samples; pass transpose=True if so, otherwise "
-                "transpose=False"
+                f"{item.path}: its rows seem to be genes or other features "
+                f"({list_names(list(index[:2]), '')}), and its {item.values.shape[1]} columns the "
+                "samples; pass transpose=True if so, otherwise transpose=False"
             )
     _raise_problems(problems)
 
 
 def _check_values(items: Sequence[Item], request: Request) -> None:
     """Refuse clinical tables beside others, and columns that are not numbers."""
-    problems = []
     several = len(items) > 1 and request.views is None
-    clinical = {item.name: _clinical(item) for item in items if item.is_table and several}
-    others = [item.name for item in items if not clinical.get(item.name)]
-    for item in [item for item in items if item.is_table]:
-        if found := clinical.get(item.name):
+    clinical = {item.name: _clinical(item) if several else [] for item in items}
+    others = [item.name for item in items if not clinical[item.name]]
+    problems = []
+    for item in items:
+        if found := clinical[item.name]:
             problems.append(
                 f"{item.path}: it seems to be a clinical table (columns {list_names(found)}), "
                 "which would be clustered with the others; compare it with the clusters instead, "
                 f"--annotations {file_of(item.path).name}, and name the views with views={others}"
             )
-        elif bad := tables.not_numeric(item.values, item.decimal):
+        elif item.is_table and (bad := tables.not_numeric(item.values, item.decimal)):
             problems.append(f"{item.path}: {bad}")
     _raise_problems(problems)
 
 
 def _clinical(item: Item) -> list[str]:
-    if "pass decimal=" in tables.not_numeric(item.values, item.decimal):
+    """Return the columns that make a table clinical; none for a view."""
+    if not item.is_table or "pass decimal=" in tables.not_numeric(item.values, item.decimal):
         return []  # its texts are numbers in another notation
-    kinds = [getattr(kind, "kind", "O") for kind in item.values.dtypes]
-    texts = [c for c, kind in zip(item.columns, kinds, strict=True) if kind not in "iufb"]
-    numbers = [c for c, kind in zip(item.columns, kinds, strict=True) if kind in "iufb"]
-    return roles.clinical_columns(texts, numbers)
+    numeric = [getattr(kind, "kind", "O") in "iufb" for kind in item.values.dtypes]
+    pairs = list(zip(item.columns, numeric, strict=True))
+    return roles.clinical_columns(
+        [c for c, own in pairs if not own], [c for c, own in pairs if own]
+    )
 
 
 def _describe_table(source: Source, role: str, request: Request, several: bool) -> Variable:
     """Describe a file that is one view, or the labels, among several files."""
     with naming(source.path):
-        if kind_of(source.path) in TABLES:
-            _check_readable(source.path)
-            table = tables.load_table(source.path, request.sep, None, role == "labels")
-            item = Item(source.name, source.path, table.frame)
-            shape = (len(table.frame), table.frame.shape[1] + item.named)
-            if role == "views" and several:
-                _name_rows([item], None)
-                role = "annotations" if _clinical(item) else role
-            return Variable(source.name, "table", shape, STORED[kind_of(source.path)], role)
-        parts = [v for v in _with_roles(source.path) if v.role == role]
-        found = parts[0] if parts else Variable("", "archive", ())
-        return replace(found, name=source.name)
+        _check_readable(source.path)
+        if kind_of(source.path) not in TABLES:
+            parts = [v for v in _with_roles(source.path) if v.role == role]
+            return replace(parts[0] if parts else Variable("", "archive", ()), name=source.name)
+        found = tables.load_table(source.path, request.sep, None, role == "labels", source.sheet)
+        item = Item(source.name, source.path, found.frame)
+        shape = (len(found.frame), found.frame.shape[1] + item.named)
+        if role == "views" and several:
+            _name_rows([item], None)
+            role = "annotations" if _clinical(item) else role
+        return Variable(source.name, "table", shape, STORED[kind_of(source.path)], role)
 
 
 # ---------------------------------------------------------------- labels
 
 
-def _read_classes(file: Path, request: Request) -> Classes:
-    with naming(file):
-        _check_readable(file)
-        if kind_of(file) not in TABLES:
-            loaded = _load_archive(file)
-            variables = [roles.describe(name, value) for name, value in loaded.items()]
-            vectors = [v for v in variables if (v.entries or 0) > 1]
-            found = roles.choose_labels(variables, None) or (
-                vectors[0] if len(vectors) == 1 else None
-            )
-            if found is None:
-                shown = roles.list_variables(variables)
-                raise FileFormatError(f"no labels found; it has {shown}")
-            return Classes(file, roles.as_labels(loaded[found.name]))
-        path = file
-        if kind_of(file) in WORKBOOKS and not is_sheet(file):
-            path = tables.find_sheets(file)[0][0]
-        frame = tables.load_table(path, request.sep, request.decimal, classes=True).frame
+def _read_classes(source: Source, request: Request) -> Any:
+    """Return a file of labels as a Series, by sample names if it has them."""
+    import pandas as pd
+
+    with naming(source.path):
+        _check_readable(source.path)
+        if kind_of(source.path) not in TABLES:
+            raise FileFormatError(f"labels beside views are read from {', '.join(TABLES)}")
+        frame = tables.load_table(
+            source.path, request.sep, request.decimal, classes=True, sheet=source.sheet
+        ).frame
         frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
         first = frame.iloc[:, 0].map(lambda cell: tables.is_text(str(cell), ".")).any()
         names, labels = roles.split_classes(list(frame.columns), bool(first), request.id)
         values = _as_classes(frame[labels])
         if names is None:
-            return Classes(file, values)
+            return values
         index = frame[names].map(lambda cell: as_text([cell])[0].strip())
         if index.duplicated().any():
             twice = index[index.duplicated()].iloc[0]
             raise FileFormatError(
                 f"column {names!r} names samples, but {twice!r} occurs repeatedly"
             )
-        return Classes(file, values, index.tolist())
+        return values.set_axis(index)
 
 
-def _as_classes(column: Any) -> np.ndarray:
-    """Return labels of a file as numbers if all are numbers, else as text."""
-    cells = ["" if cell is None or cell != cell else str(cell).strip() for cell in column]
-    if "" in cells:
-        raise FileFormatError(f"the label in row {cells.index('')} is missing")
-    if any(tables.is_text(cell, ".") or cell.lower() in tables.MISSING for cell in cells):
-        return np.array(cells)
-    return roles.as_labels(np.array(list(map(float, cells))))
-
-
-def _rows_of_classes(index: Sequence[str], classes: Classes) -> np.ndarray:
-    """Return the rows of the labels that hold the named samples."""
-    rows = rows_of(index, classes.names or ())
-    missing = [name for name, row in zip(index, rows, strict=True) if row < 0]
-    if missing:
-        none = "; pass transpose=True if the headers name the samples"
-        hint = none if len(missing) == len(index) else ""
-        raise FileFormatError(
-            f"{classes.path} lacks {len(missing)} samples: {list_names(missing)}{hint}"
-        )
-    return rows
-
-
-def _find_labels(
-    items: Sequence[Item], classes: Classes | None, wanted: Name, notes: list[str]
-) -> Any:
-    """Return the labels of all samples: a Series by name where the samples have names."""
+def _as_classes(column: Any) -> Any:
+    """Return a column of labels as numbers if all are numbers, else as text."""
     import pandas as pd
 
-    if wanted is False:
-        notes.append("No labels, as asked.")
-        return None
+    missing = column.isna() | (column.astype(str).str.strip() == "")
+    if missing.any():
+        raise FileFormatError(f"the label in row {int(missing.argmax())} is missing")
+    values = column.to_numpy()
+    if values.dtype.kind not in "iufb":
+        cells = [str(cell).strip() for cell in values]
+        text = any(tables.is_text(cell, ".") or cell.lower() in tables.MISSING for cell in cells)
+        values = np.array(cells if text else list(map(float, cells)))
+    return pd.Series(roles.as_labels(values), index=column.index)
+
+
+def _find_labels(items: Sequence[Item], classes: Any, source: str, notes: list[str]) -> Any:
+    """Return the labels of all samples, from a file or from columns of the tables."""
+    import pandas as pd
+
     named = [item for item in items if item.named]
-    samples = list(dict.fromkeys(name for item in named for name in item.values.index))
+    samples = list(dict.fromkeys(name for item in named for name in item.values.index)) or None
     if classes is not None:
-        notes.append(f"Labels come from {classes.path.name}.")
-        if classes.names is None or not named:
-            if classes.names is not None:
-                notes.append(
-                    f"{classes.path.name} follows the order of rows: no view names its samples."
-                )
-            return classes.labels
-        return pd.Series(classes.labels[_rows_of_classes(samples, classes)], index=samples)
+        notes.append(f"Labels come from {Path(source).name}.")
+        return _select_labels(classes, samples, source)
     found = [item for item in items if item.labels is not None]
     if not found:
         notes.append("No labels: neither a file nor a column is named like them.")
         return None
-    by_row = [samples if len(samples) == len(item.labels) else None for item in found]
-    merged = pd.concat(
-        [
-            pd.Series(item.labels, index=item.values.index if item.named else rows)
-            for item, rows in zip(found, by_row, strict=True)
-        ]
-    ).groupby(level=0, sort=False)
-    if (merged.nunique() > 1).any() or len({len(i.labels) for i in found if not i.named}) > 1:
+    for item in found:
+        if item.named and len(item.labels) == len(item.values):
+            item.labels.index = item.values.index
+    merged = pd.concat([item.labels for item in found])
+    files = ", ".join(item.path.name for item in found)
+    if (merged.groupby(level=0).nunique() > 1).any():
         raise FileFormatError(
-            f"{', '.join(item.path.name for item in found)} have different labels; choose a file "
-            "or column with labels=..., or pass labels=False"
+            f"{files} have different labels; choose a file or column with labels=..., or pass "
+            "labels=False"
         )
-    labels = merged.first()
-    lacking = [sample for sample in samples if sample not in labels.index]
+    return _select_labels(merged[~merged.index.duplicated()], samples, files)
+
+
+def _select_labels(labels: Any, samples: list[str] | None, source: str) -> Any:
+    """Return labels by sample name where both have names, else in the order of rows."""
+    import pandas as pd
+
+    if samples is None or isinstance(labels.index, pd.RangeIndex):
+        return labels.to_numpy()
+    lacking = [name for name in samples if name not in labels.index]
     if lacking:
-        raise FileFormatError(
-            f"no file has the label of sample {lacking[0]!r}; pass labels=False for none"
-        )
-    return labels[samples] if samples else labels.to_numpy()
-
-
-def _with_classes(views: MultiView, classes: Classes) -> MultiView:
-    """Return views with the labels of a file beside them, matched by sample names if both have."""
-    labels = classes.labels
-    if classes.names is not None and views.index is not None:
-        labels = labels[_rows_of_classes([str(name) for name in views.index], classes)]
-    notes = [note for note in views.notes if note != "No labels, as asked."]
-    notes.append(f"Labels come from {classes.path.name}.")
-    return MultiView(views, labels=labels, notes=notes)
+        hint = "; pass transpose=True if the headers name the samples, or labels=False"
+        raise FileFormatError(f"{source} lacks {len(lacking)} samples: {list_names(lacking)}{hint}")
+    return labels[samples]

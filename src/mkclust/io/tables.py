@@ -14,11 +14,10 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice
 from numbers import Number
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,12 +27,9 @@ from ..exceptions import FileFormatError, InputError
 from .files import (
     TABLES,
     TEXTS,
-    WORKBOOKS,
     as_path,
     check_known,
     check_regular,
-    file_of,
-    is_sheet,
     kind_of,
     naming,
     parsing,
@@ -43,9 +39,8 @@ from .roles import is_label_name
 
 SEPARATORS = "\t;,"  # in this order: commas also occur as decimal points and inside names
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "#n/a")
+SPELLED = [*MISSING, *(word.upper() for word in MISSING), "NaN", "None", "Null", "<NA>"]
 SAMPLED = 20  # rows by which the form of a table is found
-LONGEST = 1 << 26  # characters of a line
-UNPACKED, RATIO = 1 << 30, 200  # bytes that a gzipped text may always have, and times its size
 TEXT_ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
 EXCEL_ADVICE = "save it again as .xlsx, or as .csv"
 PARQUET_ADVICE = "write it again, with one column per feature"
@@ -55,35 +50,22 @@ THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 Rows = list[list[str]]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """A file, or a sheet of a workbook, as a frame.
 
     Attributes
     ----------
-    path : Path
-        The file; WORKBOOK/SHEET for a sheet.
     frame : DataFrame
         Its index holds names of rows, as text, where the file marks them as such. Columns without
         a header are numbered 0, 1, ...
-    notes : tuple of str
+    notes : list of str
         What was found in an unusual form.
     decimal : {".", ","}
     """
 
-    path: Path
     frame: Any
-    notes: tuple[str, ...] = ()
-    decimal: str = "."
-
-
-class Layout(NamedTuple):
-    """The form of a table: names of its columns (None without a header), and more."""
-
-    names: list[str] | None
-    has_row_names: bool
-    decimal: str
     notes: list[str]
+    decimal: str = "."
 
 
 def read_table(
@@ -112,52 +94,51 @@ def read_table(
     """
     file = as_path(path)
     with naming(file):
-        check_table(file)
-        if kind_of(file) in WORKBOOKS and not is_sheet(file):
-            sheets, _ = find_sheets(file)
-            if sheet is None and len(sheets) > 1:
-                names = ", ".join(found.name for found in sheets)
-                raise InputError(f"it has several sheets: name one of {names}, as {file}/SHEET")
-            file = sheets[0] if sheet is None else file / sheet
-        return load_table(file, sep, decimal).frame
-
-
-def check_table(path: Path) -> None:
-    """Refuse what is no file, or no table."""
-    check_regular(file_of(path))
-    check_known(path)
-    if kind_of(path) not in TABLES:
-        raise FileFormatError(f"not a table: {kind_of(path)}; tables are {', '.join(TABLES)}")
+        check_regular(file)
+        check_known(file)
+        if kind_of(file) not in TABLES:
+            raise FileFormatError(f"not a table: {kind_of(file)}; tables are {', '.join(TABLES)}")
+        return load_table(file, sep, decimal, sheet=sheet).frame
 
 
 def load_table(
-    path: Path, sep: str | None = None, decimal: str | None = None, classes: bool = False
+    path: Path,
+    sep: str | None = None,
+    decimal: str | None = None,
+    classes: bool = False,
+    sheet: str | None = None,
 ) -> Table:
     """Read one table; `classes` for a file of labels, whose cells stay text."""
     if kind_of(path) in TEXTS:
         with parsing("table", TEXT_ADVICE):
             return _load_text(path, sep, decimal, classes)
-    if kind_of(path) in WORKBOOKS:
-        with parsing("workbook", EXCEL_ADVICE):
-            return _load_sheet(path, decimal, classes)
-    require("pyarrow", "parquet", ".parquet")
-    with parsing("Parquet file", PARQUET_ADVICE):
-        return _load_parquet(path, classes)
+    if kind_of(path) == ".parquet":
+        require("pyarrow", "parquet", ".parquet")
+        with parsing("Parquet file", PARQUET_ADVICE):
+            return _load_parquet(path, classes)
+    sheets, _ = find_sheets(path)
+    if sheet is None and len(sheets) > 1:
+        raise InputError(f"it has several sheets, of which one is needed: {', '.join(sheets)}")
+    if sheet is not None and sheet not in sheets:
+        raise InputError(f"no sheet {sheet!r}; it has {', '.join(sheets)}")
+    with parsing("workbook", EXCEL_ADVICE):
+        return _load_sheet(path, sheet or sheets[0], decimal, classes)
 
 
-def find_sheets(path: Path) -> tuple[list[Path], list[str]]:
-    """Return the sheets that hold something, as paths WORKBOOK/SHEET, and notes on the others."""
+def find_sheets(path: Path) -> tuple[list[str], list[str]]:
+    """Return the names of the sheets that hold something, and notes on the others."""
     found, notes = [], []
     with parsing("workbook", EXCEL_ADVICE), _workbook(path) as book:
         for sheet in book.book.worksheets:
-            if {*"/\\\0"} & {*sheet.title} or sheet.title in ("", ".", ".."):
-                raise FileFormatError(f"it has a sheet with the name {sheet.title[:80]!r}")
-            if sheet.sheet_state != "visible":
-                notes.append(f"Ignored the hidden sheet {sheet.title!r} of {path.name}.")
-            elif book.parse(sheet.title, header=None, nrows=SAMPLED).dropna(how="all").empty:
-                notes.append(f"Ignored the empty sheet {sheet.title!r} of {path.name}.")
+            hidden = sheet.sheet_state != "visible"
+            if (
+                hidden
+                or book.parse(sheet.title, header=None, nrows=SAMPLED).dropna(how="all").empty
+            ):
+                kind = "hidden" if hidden else "empty"
+                notes.append(f"Ignored the {kind} sheet {sheet.title!r} of {path.name}.")
             else:
-                found.append(path / sheet.title)
+                found.append(sheet.title)
     if not found:
         raise FileFormatError("no sheet of it holds anything")
     return found, notes
@@ -174,7 +155,7 @@ def match_samples(frame: Any, samples: Sequence[Any], id: str | None = None) -> 
         Names of the samples.
     id : str, optional
         The column of names. By default the names of rows, or the first column if it holds text or
-        is named like an id; otherwise the one such column that holds the names.
+        is named like an id; otherwise the one such column that holds most of the names.
 
     Returns
     -------
@@ -188,15 +169,13 @@ def match_samples(frame: Any, samples: Sequence[Any], id: str | None = None) -> 
     """
     import pandas as pd
 
-    names = {str(name) for name in samples}
     if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.set_axis(frame.index.astype(str)).rename_axis("row names").reset_index()
+        frame = frame.rename_axis("row names").reset_index()
     frame = frame.set_axis(frame.columns.astype(str), axis=1)
-    key = id if id in frame.columns else _find_names(frame, names)
-    column = frame[key]
-    if column.isna().any():
-        raise InputError(f"{int(column.isna().sum())} rows have no name in column {key!r}")
-    text = _as_text(column)
+    key = id if id in frame.columns else _find_names(frame, {str(name) for name in samples})
+    if lacking := int(frame[key].isna().sum()):
+        raise InputError(f"{lacking} rows have no name in column {key!r}")
+    text = _as_text(frame[key])
     if text.duplicated().any():
         twice = text[text.duplicated()].unique().tolist()
         raise InputError(f"several rows are of one sample, by column {key!r}: {list_names(twice)}")
@@ -207,28 +186,20 @@ def match_samples(frame: Any, samples: Sequence[Any], id: str | None = None) -> 
 def _find_names(frame: Any, names: set[str]) -> str:
     """Return the column with the names: the first, else the only one that can be."""
     columns = [str(c) for c in frame.columns]
-    held = {c: len(names & {*_as_text(frame[c].dropna())}) for c in columns}
-    likely = [
-        c for c in columns
-        if frame[c].dtype == object or c == "row names" or is_key_name(c) or may_be_key_name(c)
-    ]  # fmt: skip
-    if columns[0] in likely and held[columns[0]]:
+    likely = [c for c in columns if frame[c].dtype == object or may_be_key_name(c)]
+    held = {c: len(names & {*_as_text(frame[c].dropna())}) for c in likely}
+    if held.get(columns[0]):
         return columns[0]
-    able = [c for c in likely if held[c] == len(names)] or [c for c in likely if held[c]]
-    different = [c for c in able if not _as_text(frame[c]).equals(_as_text(frame[able[0]]))]
-    if able and not different:
-        return able[0]
-    if able:
+    most = max(held.values(), default=0)
+    if not most:
         raise InputError(
-            f"columns {list_names([able[0], *different])} could name the samples: choose one with "
-            "id=..."
+            f"no column holds names of the samples, such as {min(names, default='')!r}; its "
+            f"columns are {list_names(columns)}; choose one with id=..."
         )
-    others = [c for c in columns if held[c] == len(names)]
-    hint = f"; {list_names(others)} has such numbers: choose with id=..." if others else ""
-    raise InputError(
-        f"no column holds names of the samples, such as {min(names, default='')!r}; its columns "
-        f"are {list_names(columns)}{hint}"
-    )
+    able = [c for c in likely if held[c] == most]
+    if any(not _as_text(frame[c]).equals(_as_text(frame[able[0]])) for c in able):
+        raise InputError(f"columns {list_names(able)} could name the samples: choose with id=...")
+    return able[0]
 
 
 def _as_text(column: Any) -> Any:
@@ -249,94 +220,88 @@ def not_numeric(frame: Any, decimal: str = ".") -> str:
     if not bad:
         return ""
     numbered = list(frame.columns) == list(range(frame.shape[1]))
-    names = [str(frame.columns[p] + 1 if numbered else frame.columns[p]) for p in bad]
-    cells = frame.iloc[:, bad[0]]
-    wrong = cells[cells.notna()]
-    if cells.dtype == object:
-        number = _numbers(wrong.map(str), decimal)
-        wrong = wrong[number.isna().to_numpy()]
-    shown = str(wrong.iloc[0])[:40] if len(wrong) else str(cells.dtype)
-    at = 0 if not len(wrong) else frame.index[int((cells == wrong.iloc[0]).argmax())]
-    where = f"row {at}" if isinstance(at, (int, np.integer)) else f"the row of {at!r}"
-    other = (WITH_POINT, ".") if decimal == "," else (WITH_COMMA, ",")
-    hint = f"; pass decimal={other[1]!r} if numbers are written so"
-    drop = names[:SHOWN] if len(names) > 1 else repr(names[0])
+    names = [str(p + 1 if numbered else frame.columns[p]) for p in bad]
+    cells = frame.iloc[:, bad[0]].dropna()
+    wrong = cells[_numbers(cells.map(str), decimal).isna().to_numpy()]
+    first = (wrong if len(wrong) else cells).head(1)
+    shown = ", ".join(f"{str(cell)[:40]!r} in row {at!r}" for at, cell in first.items())
+    other = WITH_POINT if decimal == "," else WITH_COMMA
+    sign = "." if decimal == "," else ","
+    hint = any(other.fullmatch(str(cell)) for cell in first)
     return (
-        (f"columns {list_names(names)} are" if len(names) > 1 else f"column {names[0]!r} is")
-        + f" not numeric: {shown!r} in {where}{hint if other[0].fullmatch(shown) else ''}; leave "
-        f"out with drop_columns={drop}, encode as numbers, or name with labels=... or id=... a "
-        "column that holds those"
+        f"column{'s' * (len(names) > 1)} {list_names(names)} {'are' if len(names) > 1 else 'is'} "
+        f"not numeric: {shown}{f'; pass decimal={sign!r} if numbers are written so' * hint}; leave "
+        f"out with drop_columns={names[:SHOWN] if len(names) > 1 else repr(names[0])}, encode as "
+        "numbers, or name with labels=... or id=... a column that holds those"
     )
+
+
+# ---------------------------------------------------------------- the formats
 
 
 def _load_text(path: Path, sep: str | None, decimal: str | None, classes: bool) -> Table:
     import pandas as pd
 
-    if _packing(path):
-        _check_unpacked(path)
-    encoding = _encoding(path)
-    lines, skipped = _first_lines(path, encoding)
+    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
+    with opened(path, "rb") as file:
+        marks = (b"\xff\xfe", b"\xfe\xff")  # of Excel's Unicode text
+        encoding = "utf-16" if file.read(2) in marks else "utf-8-sig"
+    with opened(path, "rt", encoding=encoding, newline="") as file:
+        comments, lines = _first_lines(file)
     sep = sep or _find_separator(lines, decimal, classes)
     rows, ends = _split(lines, sep)
-    if not rows:
-        raise FileFormatError("it has no rows")
-    layout = _layout(rows, decimal, classes)
-    commented = skipped[-1].lstrip("#! ") if skipped else ""
-    if layout.names is None and len(_split([commented], sep)[0][:1] or [[]]) and commented:
-        over = _split([commented], sep)[0][0]
-        if len(over) == len(rows[0]):
-            layout = layout._replace(names=[name.strip() for name in over])
-            ends, rows = [0, *ends], [over, *rows]
-    header = 0 if layout.names is None else ends[0]
-    body = rows if layout.names is None else rows[1:]
-    width = max(map(len, body), default=0)
-    settings: dict[str, Any] = {
-        "sep": r"\s+" if sep == " " else sep, "header": None, "encoding": encoding,
-        "skiprows": len(skipped) + header, "compression": _packing(path), "low_memory": False,
-        "skipinitialspace": True, "decimal": layout.decimal, "index_col": False,
-        "comment": "!" if any(line.startswith("!") for line in skipped) else None,
-    }  # fmt: skip
-    if classes:
-        settings |= {"dtype": str, "na_filter": False}
+    commented = _split([line.lstrip("#! ") for line in comments[-1:]], sep)[0]
+    if rows and commented and len(commented[0]) == len(rows[0]) and not _is_header(rows, classes):
+        rows, ends = [*commented, *rows], [0, *ends]  # as numpy.savetxt writes the header
+        names: list[str] | None = [name.strip() for name in commented[0]]
     else:
-        settings |= {"dtype": dict.fromkeys(_codes(body, width), str)}
-        settings |= {"na_values": [*MISSING, "None", "Null"]}
-    try:
-        frame = pd.read_csv(path, **settings)
-    except pd.errors.ParserError as error:
-        _check_widths(path, encoding, sep, len(skipped), layout)
-        raise FileFormatError(str(error)) from None
-    except pd.errors.EmptyDataError:
-        raise FileFormatError("it has a header but no rows") from None
-    if (
-        frame.iloc[:, -1].isna().any()
-        or len(layout.names or range(frame.shape[1])) != frame.shape[1]
-    ):
-        _check_widths(path, encoding, sep, len(skipped), layout)
-    first = frame.iloc[:, 0]
-    if not classes and first.dtype == object and first.isna().any():  # NA may be a name
-        raw = pd.read_csv(path, **settings | {"usecols": [0], "dtype": str, "na_filter": False})
-        if raw[0].ne("").equals(first.notna()) is False:
-            frame[0] = raw[0].where(raw[0] != "", np.nan)
-    return _finish(path, frame, layout, classes)
+        names = _find_header(rows, classes)
+    body, skipped = (rows, 0) if names is None else (rows[1:], ends[0])
+    skipped += len(comments)
+    notes: list[str] = []
+    sign = "." if classes else decimal or _find_decimal(body, notes)
+    width = max(map(len, body))
+    missing = dict.fromkeys(range(width), SPELLED)
+    if any(is_text(row[0]) for row in body):
+        missing[0] = [""]  # a sample may be named NA
+    codes = dict.fromkeys(_codes(body, width), str)
+    frame = pd.read_csv(
+        path, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
+        encoding=encoding, decimal=sign, low_memory=False, skipinitialspace=True,
+        comment="!" if any(line.startswith("!") for line in comments) else None,
+        dtype=str if classes else codes, na_values=[""] if classes else missing,
+        keep_default_na=False,
+    )  # fmt: skip
+    table = _finish(frame, names, sign, notes, classes)
+    if frame.iloc[:, table.frame.shape[1] - 1].isna().any():
+        with opened(path, "rt", encoding=encoding, newline="") as file:
+            least = len(names or ()) or table.frame.shape[1]
+            _refuse_short_rows(islice(file, skipped, None), sep, least, skipped)
+    return table
 
 
-def _load_sheet(path: Path, decimal: str | None, classes: bool) -> Table:
-    with _workbook(file_of(path)) as book:
-        if path.name not in book.sheet_names:
-            raise FileFormatError(f"no sheet {path.name!r}; it has {', '.join(book.sheet_names)}")
-        grid = book.parse(path.name, header=None, dtype=object, na_values=[*MISSING, " "])
+def _refuse_short_rows(lines: Iterator[str], sep: str, width: int, skipped: int) -> None:
+    """Refuse rows that have fewer cells than the table columns, which pandas fills."""
+    reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep == " ")
+    for row in reader:
+        if row and len(row) < width and not row[0].startswith("!"):
+            raise FileFormatError(
+                f"line {skipped + reader.line_num} has {len(row)} cells, but others have {width}"
+            )
+
+
+def _load_sheet(path: Path, sheet: str, decimal: str | None, classes: bool) -> Table:
+    with _workbook(path) as book:
+        grid = book.parse(sheet, header=None, dtype=object, na_values=[*SPELLED, " "])
     grid = grid.dropna(how="all").reset_index(drop=True)
-    full = grid.notna().any().to_numpy()
-    grid = grid.iloc[:, : int(np.flatnonzero(full)[-1]) + 1] if full.any() else grid
     rows = [[_cell(value) for value in row] for row in grid.head(SAMPLED).itertuples(index=False)]
-    if not rows:
-        raise FileFormatError("it has no rows")
-    layout = _layout(rows, decimal, classes)
-    frame = grid.iloc[0 if layout.names is None else 1 :].reset_index(drop=True)
+    names = _find_header(rows, classes)
+    notes: list[str] = []
+    sign = "." if classes else decimal or _find_decimal(rows, notes)
+    frame = grid.iloc[0 if names is None else 1 :].reset_index(drop=True)
     if classes:
-        frame = frame.map(_cell)
-    return _finish(path, frame, layout, classes)
+        frame = frame.map(_cell).replace("", np.nan)
+    return _finish(frame, names, sign, notes, classes)
 
 
 def _load_parquet(path: Path, classes: bool) -> Table:
@@ -344,82 +309,76 @@ def _load_parquet(path: Path, classes: bool) -> Table:
 
     frame = pd.read_parquet(path)
     frame = frame.set_axis(frame.columns.astype(str), axis=1)
-    if not frame.columns.is_unique or not frame.shape[1]:
-        raise FileFormatError(
-            f"its columns must have names, all different: {[*frame.columns][:20]}"
-        )
+    if not frame.columns.is_unique or not frame.size:
+        raise FileFormatError("it needs rows, and columns with different names")
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.set_axis(frame.index.astype(str))
-        if classes:
-            frame = frame.rename_axis("id").reset_index()
+        frame = frame.rename_axis("id").reset_index() if classes else frame
     for p, kind in enumerate(frame.dtypes):
         if getattr(kind, "kind", "O") not in "iufbmM":
             frame.isetitem(p, _typed(frame.iloc[:, p].astype(object), "."))
-    if not len(frame):
-        raise FileFormatError("it has no rows")
-    return Table(path, frame)
+    return Table(frame, [])
 
 
-def _finish(path: Path, frame: Any, layout: Layout, classes: bool) -> Table:
+def _finish(
+    frame: Any, names: list[str] | None, decimal: str, notes: list[str], classes: bool
+) -> Table:
     """Name rows and columns, leave out empty margins, and convert columns to numbers."""
-    notes, count = list(layout.notes), frame.shape[1]
-    if layout.names is not None:
-        width = len(layout.names)
-        if width > count:
-            raise FileFormatError(f"its rows have {count} cells, but the header {width}")
-        if count > width:
-            frame = frame.iloc[:, :width].copy()  # what is left out is empty: _check_widths
-            notes.append(f"Columns after {width}, which are empty, were left out.")
-        frame.columns = layout.names
+    row_names = names is not None and not names[0] and not classes
+    if names is not None and not classes and _has_row_names(frame, len(names)):
+        notes.append("The header has no name for the first column, as R writes row names.")
+        names, row_names = ["", *names], True
+    if names is None:
+        full = np.flatnonzero(frame.notna().any().to_numpy())
+        width = int(full[-1]) + 1 if len(full) else 0
     else:
-        frame = _without_margin(frame, notes)
-    for p, kind in enumerate(frame.dtypes):
-        if kind.kind == "O" and not classes:
-            frame.isetitem(p, _typed(frame.iloc[:, p], layout.decimal))
+        width = len(names)
+    if frame.shape[1] < width or frame.iloc[:, width:].notna().to_numpy().any():
+        raise FileFormatError(
+            f"its rows have {frame.shape[1]} cells, but the header {width}; if a comma is the "
+            "decimal sign, pass decimal=',' and another sep=..."
+        )
+    if frame.shape[1] > width:
+        notes.append(f"Columns after {width}, which are empty, were left out.")
+        frame = frame.iloc[:, :width].copy()
+    if names is not None:
+        frame.columns = names
     if classes:
-        return Table(path, frame, tuple(notes))
-    frame = _without_empty_rows(frame, layout, notes)
-    if layout.has_row_names or (layout.names is None and frame.dtypes.iloc[0].kind == "O"):
-        names, frame = _as_text(frame.iloc[:, 0]), frame.iloc[:, 1:]
-        frame.index = names.rename(None).to_numpy()
-        if layout.names is None:
-            frame.columns = range(frame.shape[1])
-    if not frame.shape[1] or not len(frame):
-        what = "rows" if not len(frame) else "columns of numbers; name the separator with sep=..."
-        raise FileFormatError(f"it has no {what}")
-    return Table(path, frame, tuple(notes), layout.decimal)
+        return Table(frame, notes)
+    for p, kind in enumerate(frame.dtypes):
+        if kind.kind == "O":
+            frame.isetitem(p, _typed(frame.iloc[:, p], decimal))
+    if not frame.size:
+        raise FileFormatError("it has no rows, or no columns")
+    first = frame.iloc[:, 0]
+    has_names = row_names or first.dtype == object or is_key_name(str(frame.columns[0]))
+    if has_names and first.isna().any():  # without names, an empty row is a sample that is missing
+        empty = frame.isna().all(axis=1)
+        notes += [f"{int(empty.sum())} empty rows were left out."] if empty.any() else []
+        frame = frame[~empty].reset_index(drop=True)
+    if row_names or (names is None and first.dtype == object):
+        index, frame = _as_text(frame.iloc[:, 0]).to_numpy(), frame.iloc[:, 1:]
+        frame = frame.set_axis(index)
+        frame.columns = range(frame.shape[1]) if names is None else frame.columns
+    if not frame.size:
+        raise FileFormatError("it has no columns of numbers; name the separator with sep=...")
+    return Table(frame, notes, decimal)
 
 
-def _without_margin(frame: Any, notes: list[str]) -> Any:
-    full = np.flatnonzero(frame.notna().any().to_numpy())
-    width = int(full[-1]) + 1 if len(full) else 0
-    if width == frame.shape[1]:
-        return frame
-    notes.append(f"Columns after {width}, which are empty, were left out.")
-    return frame.iloc[:, :width].copy()
+def _has_row_names(frame: Any, width: int) -> bool:
+    """Return whether rows begin with names that the header of this width has no cell for.
 
-
-def _without_empty_rows(frame: Any, layout: Layout, notes: list[str]) -> Any:
-    """Leave out empty rows of a table with names of rows.
-
-    In a table without names, an empty row is a sample that the view lacks.
+    The names are texts, or ascending numbers: otherwise a comma may be a decimal sign.
     """
-    if not frame.iloc[:, 0].isna().any():
-        return frame
-    empty = frame.isna().all(axis=1).to_numpy()
-    named = layout.has_row_names or any(
-        frame.iloc[:, p].dtype == object or (p == 0 and is_key_name(str(frame.columns[0])))
-        or (layout.names is not None and may_be_key_name(str(frame.columns[p])))
-        for p in range(min(frame.shape[1], 1000))
-    )  # fmt: skip
-    if not empty.any() or not named:
-        return frame
-    notes.append(f"{int(empty.sum())} empty rows were left out.")
-    kept = frame.loc[~empty].reset_index(drop=True)
-    for p, kind in enumerate(kept.dtypes):  # whole numbers, where only empty cells made fractions
-        if kind.kind == "f" and kept.iloc[:, p].notna().all() and (kept.iloc[:, p] % 1 == 0).all():
-            kept.isetitem(p, kept.iloc[:, p].astype(np.int64))
-    return kept
+    import pandas as pd
+
+    if frame.shape[1] <= width or frame.iloc[:, width].isna().all():
+        return False
+    if frame.iloc[:, width + 1 :].notna().to_numpy().any():
+        return False
+    numbers = pd.to_numeric(frame.iloc[:, 0], errors="coerce")
+    ascending = numbers.is_monotonic_increasing and numbers.is_unique and width > 1
+    return bool(numbers.isna().all() or ascending)
 
 
 def _typed(column: Any, decimal: str) -> Any:
@@ -427,19 +386,19 @@ def _typed(column: Any, decimal: str) -> Any:
 
     Different codes of which some begin with 0 stay text.
     """
+    import pandas as pd
+
     cells = column.dropna()
-    if cells.map(lambda cell: isinstance(cell, (Number, np.bool_))).all():
-        cells = cells.map(lambda cell: int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
-        if not cells.map(lambda cell: isinstance(cell, int)).all():
-            cells = cells.astype(np.float64)
-        return cells.infer_objects().reindex(column.index)
+    cells = cells.map(lambda cell: int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
+    if cells.map(lambda cell: isinstance(cell, Number)).all():
+        return pd.to_numeric(cells).reindex(column.index)
     if not cells.map(lambda cell: isinstance(cell, (str, Number))).all():
         return column
     text = cells.map(str).str.strip()
     numbers = _numbers(text, decimal)
-    codes = text.str.match(r"0\d").any() and text.is_unique
-    return column.where(column.isna(), text) if numbers.isna().any() or codes else (
-        numbers.reindex(column.index))  # fmt: skip
+    if numbers.isna().any() or (text.str.match(r"0\d").any() and text.is_unique):
+        return text.reindex(column.index)
+    return numbers.reindex(column.index)
 
 
 def _numbers(text: Any, decimal: str) -> Any:
@@ -451,41 +410,44 @@ def _numbers(text: Any, decimal: str) -> Any:
     return pd.to_numeric(text, errors="coerce")
 
 
-def _layout(rows: Rows, decimal: str | None, classes: bool) -> Layout:
-    """Find out how a table is written, from its first rows."""
-    first, second = rows[0], rows[1] if len(rows) > 1 else []
-    notes: list[str] = []
-    row_names = not classes and _has_row_names(first, rows[1:])
-    names: list[str] | None = None
-    if row_names:
-        notes.append("The header has no name for the first column, as R writes row names.")
-        names = ["", *(name.strip() for name in first)]
-    elif _is_class_header(first, second) if classes else _is_header(first, rows[1:]):
-        names = [name.strip() for name in _strip(first)]
-        row_names = not classes and not names[0]
-    if names is not None and not second:
+# ---------------------------------------------------------------- the form of a table
+
+
+def _find_header(rows: Rows, classes: bool) -> list[str] | None:
+    """Return the names of the columns; None without a header."""
+    if not rows:
+        raise FileFormatError("it has no rows")
+    if not _is_header(rows, classes):
+        return None
+    if len(rows) == 1:
         raise FileFormatError("it has a header but no rows")
-    body = rows if names is None else rows[1:]
-    sign = "." if classes else decimal or _find_decimal(body, notes)
-    return Layout(names, row_names, sign, notes)
+    names = [name.strip() for name in rows[0]]
+    while len(names) > 1 and not names[-1]:
+        names.pop()
+    return names
 
 
-def _is_header(first: Sequence[str], body: Rows) -> bool:
+def _is_header(rows: Rows, classes: bool) -> bool:
     """Return whether the first row holds names of columns.
 
-    It does if it has text above a number, no numbers at all, the column numbers 0, 1, ..., a
-    first cell named like an id, or numbers that name columns.
+    It does if it has text above a number, one cell less than the others, no numbers at all, the
+    column numbers 0, 1, ..., a first cell named like an id, or numbers that name columns. In a
+    file of labels, which may be text themselves, only text above a number or names count.
     """
-    names = [cell.strip() for cell in first]
-    second = body[0] if body else []
-    counts = [str(p) for p in range(len(names))]  # pandas writes these for unnamed columns
+    first = [cell.strip() for cell in rows[0]]
+    second = rows[1] if len(rows) > 1 else []
+    is_key = len(first) > 1 and bool(first[0]) and is_key_name(first[0])
+    if is_key or any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False)):
+        return True
+    if classes:
+        return is_label_name(first[-1])
+    counts = [str(p) for p in range(len(first))]  # pandas writes these for unnamed columns
     return (
-        any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False))
-        or (any(map(is_text, names)) and all(is_text(name) or not name for name in names))
-        or (len(names) > 1 and bool(names[0]) and is_key_name(names[0]))
-        or (len(names) > 2 and names == counts)
-        or (len(names) > 1 and names == ["", *counts[:-1]])
-        or _are_numbers_names(names, body)
+        len(second) == len(first) + 1
+        or (any(map(is_text, first)) and all(is_text(name) or not name for name in first))
+        or (len(first) > 2 and first == counts)
+        or (len(first) > 1 and first == ["", *counts[:-1]])
+        or _are_numbers_names(first, rows[1:])
     )
 
 
@@ -497,43 +459,16 @@ def _are_numbers_names(first: Sequence[str], body: Rows) -> bool:
     """
     if len(body) < 2 or any(len(row) != len(first) for row in body):
         return False
-    at = [p for p, cell in enumerate(first) if not is_text(cell) and cell]
-    names = [_number(first[p], ".") for p in at]
-    below = [[_number(row[p], ".") for p in at] for row in body]
-    values = [value for row in below for value in row if not math.isnan(value)]
-    if len(at) < 3 or len({*names}) < len(names) or any(map(math.isnan, names)) or not values:
+    grid = np.array([[_number(cell, ".") for cell in row] for row in (first, *body)])
+    grid = grid[:, np.isfinite(grid[0])]
+    names, values = grid[0], grid[1:][np.isfinite(grid[1:])]
+    if len({*names}) < max(3, len(names)) or not len(values):
         return False
-    if all(name.is_integer() for name in names) and not all(v.is_integer() for v in values):
+    monotonic = abs(np.sign(np.diff(grid)).sum(axis=1)) == len(names) - 1
+    if len(names) > 3 and monotonic[0] and not monotonic[1:].any():
         return True
-    if len(at) > 3 and _is_monotonic(names) and not any(map(_is_monotonic, below)):
-        return True
-    return all(name.is_integer() for name in names) and min(names) > 2 * max(map(abs, values))
-
-
-def _is_monotonic(values: Sequence[float]) -> bool:
-    pairs = list(pairwise(values))
-    return all(a < b for a, b in pairs) or all(a > b for a, b in pairs)
-
-
-def _is_class_header(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Return whether the first line of a label file holds names; labels may be text themselves."""
-    over = any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False))
-    return over or is_label_name(first[-1]) or (len(first) > 1 and is_key_name(first[0]))
-
-
-def _has_row_names(header: Sequence[str], rows: Rows) -> bool:
-    """Return whether rows begin with names that the header has no cell for.
-
-    The names are texts, or ascending numbers: otherwise a comma may be a decimal sign.
-    """
-    width = len(header) + 1
-    if not rows or any(len(row) < width or any(map(str.strip, row[width:])) for row in rows):
-        return False
-    if all(not row[width - 1].strip() for row in rows):  # a separator at the end of each line
-        return False
-    numbers = [_number(row[0], ".") for row in rows]
-    ascending = all(a < b for a, b in pairwise(numbers))
-    return all(map(math.isnan, numbers)) or (ascending and len(header) > 1)
+    larger = names.min() > 2 * np.abs(values).max()
+    return bool((names % 1 == 0).all() and (larger or (values % 1 != 0).any()))
 
 
 def _find_decimal(rows: Rows, notes: list[str]) -> str:
@@ -561,17 +496,16 @@ def _find_separator(lines: Sequence[str], decimal: str | None, classes: bool) ->
     ' '
     """
     allowed = [sep for sep in SEPARATORS if sep != decimal]
-    split = {sep: _split(lines, sep)[0] for sep in [*allowed, " "]}
-    widths = {sep: [len(row) for row in rows] or [0] for sep, rows in split.items()}
+    widths = {sep: [len(row) for row in _split(lines, sep)[0]] or [0] for sep in allowed}
     for sep in allowed:
-        if len(set(widths[sep])) == 1 and widths[sep][0] > 1:
+        if len({*widths[sep]}) == 1 and widths[sep][0] > 1:
             return sep
     best = max(reversed(allowed), key=lambda sep: widths[sep][0])
-    if max(widths[best]) > 1 or classes or max(widths[" "]) < 2:
+    body = _split(lines, " ")[0][1:]
+    if max(widths[best]) > 1 or classes or len({len(row) for row in body}) != 1:
         return best
-    body = split[" "][1:]
-    numeric = not any(is_text(cell, decimal or ".") for row in body for cell in row[1:])
-    return " " if body and numeric and len({*widths[" "][1:]}) == 1 else best
+    cells = [cell for row in body for cell in row[1:]]
+    return " " if cells and not any(is_text(cell, decimal or ".") for cell in cells) else best
 
 
 def _split(lines: Sequence[str], sep: str) -> tuple[Rows, list[int]]:
@@ -586,27 +520,18 @@ def _split(lines: Sequence[str], sep: str) -> tuple[Rows, list[int]]:
     return rows, ends
 
 
-def _check_widths(path: Path, encoding: str, sep: str, skipped: int, layout: Layout) -> None:
-    """Refuse rows that are shorter or longer than the first, which pandas fills or cuts."""
-    with _open_text(path, encoding) as file:
-        for _ in range(skipped):
-            file.readline()
-        reader = csv.reader(file, delimiter=sep, skipinitialspace=sep == " ")
-        width = len(layout.names) if layout.names else None
-        for row in reader:
-            cells = list(filter(None, row)) if sep == " " else row
-            if not cells or cells[0].startswith("!"):
-                continue
-            if width is None:
-                width = len(_strip(cells)) or len(cells)
-            short = len(cells) < width and not (layout.has_row_names and len(cells) == width - 1)
-            if short or any(cell.strip() for cell in cells[width:]):
-                hint = "; if a comma is the decimal sign, pass decimal=',' and another sep=..."
-                count = max(len(_strip(cells)), min(len(cells), width))
-                raise FileFormatError(
-                    f"line {skipped + reader.line_num} has {count} cells, but the first line "
-                    f"{width}{hint if count > width else ''}"
-                )
+def _first_lines(file: Iterator[str]) -> tuple[list[str], list[str]]:
+    """Return the comments at the top, and the lines that show how a table is written."""
+    comments: list[str] = []
+    lines: list[str] = []
+    for line in file:
+        if not lines and (line.startswith(("#", "!")) or (comments and not line.strip())):
+            comments.append(line)
+        else:
+            lines.append(line)
+        if len(lines) > SAMPLED:
+            break
+    return comments, lines
 
 
 def _codes(rows: Rows, width: int) -> list[int]:
@@ -643,68 +568,11 @@ def _number(cell: str, decimal: str) -> float:
         return math.nan
 
 
-def _strip(row: Sequence[str]) -> list[str]:
-    """Return a row without the empty cells at its end."""
-    width = len(row)
-    while width and not row[width - 1].strip():
-        width -= 1
-    return list(row[:width])
-
-
 def _cell(value: Any) -> str:
     """Return a cell of a workbook as a .csv file would have it."""
     if value is None or value != value:
         return ""
     return str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
-
-
-def _packing(path: Path) -> str | None:
-    return "gzip" if path.suffix.lower() == ".gz" else None
-
-
-def _encoding(path: Path) -> str:
-    """Return the encoding: UTF-8, or UTF-16 where the file begins with its mark, as of Excel."""
-    with gzip.open(path) if _packing(path) else path.open("rb") as file:
-        return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-
-
-@contextmanager
-def _open_text(path: Path, encoding: str) -> Iterator[TextIO]:
-    if _packing(path) is None:
-        with path.open(encoding=encoding, newline="") as file:
-            yield file
-    else:
-        with gzip.open(path, "rt", encoding=encoding, newline="") as file:
-            yield file
-
-
-def _check_unpacked(path: Path) -> None:
-    """Refuse a small file that unpacks to gigabytes."""
-    most = max(UNPACKED, RATIO * path.stat().st_size)
-    with gzip.open(path) as file:
-        count = 0
-        while block := file.read(1 << 20):
-            count += len(block)
-            if count > most:
-                raise FileFormatError(
-                    f"it unpacks to more than {RATIO} times its size ({count:,} bytes and more); "
-                    "if that is right, unpack it first"
-                )
-
-
-def _first_lines(path: Path, encoding: str) -> tuple[list[str], list[str]]:
-    """Return the lines that show how a table is written, and the comments above them."""
-    lines: list[str] = []
-    skipped: list[str] = []
-    with _open_text(path, encoding) as file:
-        while len(lines) <= SAMPLED and (line := file.readline(LONGEST)):
-            if len(line) >= LONGEST:
-                raise FileFormatError(f"a line of it is longer than {LONGEST:,} characters")
-            if not lines and (line.startswith(("#", "!")) or (skipped and not line.strip())):
-                skipped.append(line)
-            else:
-                lines.append(line)
-    return lines, skipped
 
 
 @contextmanager
