@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score as ari
 
 from mkclust import GraphFusion, MultiView, load
@@ -109,3 +110,13 @@ def test_the_angle_of_columns_that_measure_the_same_is_no_metric(rng):
     assert model.metrics_ == (("z-scored Euclidean",),) * 3
     assert accuracy(labels, model.labels_) > 0.95
     assert accuracy(labels, model.predict(views)) > 0.95
+
+
+def test_a_table_of_abundances_with_many_zeros_is_compared_as_counts():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(rng.gamma(0.7, 1.0, (60, 12)))
+    assert 0.3 < np.mean(counts > 0) < 0.7
+    dense = GraphFusion(3, random_state=0).fit([counts.astype(float), rng.random((60, 4))])
+    assert "Hellinger" in dense.metrics_[0] and "cosine" in dense.metrics_[1]
+    sparse = GraphFusion(3, random_state=0).fit([sp.csr_array(counts), rng.random((60, 4))])
+    assert sparse.metrics_[0] == dense.metrics_[0]

@@ -28,7 +28,7 @@ def hash_rows(block: Any) -> np.ndarray:
 
     >>> X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]])
     >>> h = hash_rows(X)
-    >>> h[0] == h[1] != h[2], np.array_equal(h, hash_rows(sp.csr_array(X.astype(int))))
+    >>> bool(h[0] == h[1] != h[2]), np.array_equal(h, hash_rows(sp.csr_array(X.astype(int))))
     (True, True)
     """
     n, width = block.shape

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 MEASUREMENTS, COUNTS, COMPONENTS, KERNEL = "measurements", "counts", "components", "kernel"
 KINDS = MEASUREMENTS, COUNTS, COMPONENTS  # of tables
-COUNTS_UP_TO = 0.1  # share of nonzero entries below which a nonnegative view is counts
+COUNTS_UP_TO = 0.8  # share of nonzero entries below which a nonnegative view is counts
 UNCORRELATED = 1e-3  # of the correlation that chance gives independent columns, 1 / sqrt(n)
 NEGLIGIBLE = 1e-10  # of the largest deviation in a view: smaller ones are rounding
 COMPARED = 64  # columns whose correlations are computed, at most
@@ -36,7 +36,7 @@ def kind_of(view: Any) -> str:
 
 
 def looks_like_counts(X: Any) -> bool:
-    """Return whether a table is nonnegative and nearly all of its cells are zero.
+    """Return whether a table is nonnegative and at least a fifth of its cells are zero.
 
     Columns of zeros, such as genes that no sample expresses, and NaN cells do not count.
     """

@@ -136,7 +136,7 @@ def view_metrics(view: Any, name: str, kernel: bool = False, kind: str | None = 
     X = X if unit == 1 else in_units(X, unit)
     kind = kind_of(view) if kind is None else kind
     counts = kind == COUNTS
-    sparse = counts or (sp.issparse(X) and not quicker_dense(X))
+    sparse = (counts or sp.issparse(X)) and not quicker_dense(X)
     X = sp.csr_array(X) if sparse else _dense(X)
     zero = None if sp.issparse(X) else ~X.any(axis=0)
     if zero is not None and zero.any():  # such columns change no product and no distance
@@ -340,14 +340,15 @@ def _concatenated(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
     return together
 
 
-def _count_metrics(X: sp.csr_array, scaled: Callable[[Any], Any]) -> tuple[Metric, Metric]:
+def _count_metrics(X: Any, scaled: Callable[[Any], Any]) -> tuple[Metric, Metric]:
     """Return Hellinger metrics, plain and with tf-idf: no frequent word dominates a row."""
     idf = _idf(X)
 
     def root(rows: Any) -> Any:
-        return scaled(rows).maximum(0.0).sqrt()
+        counted = scaled(rows)
+        return counted.maximum(0.0).sqrt() if sp.issparse(counted) else np.sqrt(counted.clip(0.0))
 
-    roots = X.sqrt()
+    roots = X.sqrt() if sp.issparse(X) else np.sqrt(X)
     return (
         Metric(HELLINGER, _unit(roots), False, True, lambda rows: _unit(root(rows))),
         Metric(TF_IDF, _unit(roots @ idf), False, True, lambda rows: _unit(root(rows) @ idf)),
@@ -367,14 +368,14 @@ def _kernel_metrics(K: np.ndarray, name: str) -> Metrics:
 
 
 def quicker_dense(X: Any) -> bool:
-    """Return whether products of a sparse matrix are quicker in dense form."""
-    return bool(X.nnz > SPARSE_UP_TO * np.prod(X.shape, dtype=float))
+    """Return whether products of a matrix are quicker in dense form."""
+    stored = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+    return bool(stored > SPARSE_UP_TO * np.prod(X.shape, dtype=float))
 
 
-def _idf(X: sp.csr_array) -> sp.dia_array:
+def _idf(X: Any) -> sp.dia_array:
     """Return the inverse document frequency of every column."""
-    X.eliminate_zeros()
-    having = np.bincount(X.indices, minlength=X.shape[1])
+    having = np.asarray((X != 0).sum(axis=0)).ravel()
     return sp.diags_array(np.log((1 + X.shape[0]) / (1 + having)) + 1)
 
 
