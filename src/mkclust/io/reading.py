@@ -650,7 +650,7 @@ def _check_values(items: Sequence[Item], request: Request) -> None:
             problems.append(
                 f"{item.path}: it seems to be a clinical table (columns {list_names(found)}), "
                 "which would be clustered with the others; compare it with the clusters instead, "
-                f"--annotations {file_of(item.path).name}, and name the views with views={others}"
+                f"--annotations {item.path.name}, and name the views with views={others}"
             )
         elif item.is_table and (bad := tables.not_numeric(item.values, item.decimal)):
             problems.append(f"{item.path}: {bad}")
@@ -689,8 +689,6 @@ def _describe_table(source: Source, role: str, request: Request, several: bool) 
 
 def _read_classes(source: Source, request: Request) -> Any:
     """Return a file of labels as a Series, by sample names if it has them."""
-    import pandas as pd
-
     with naming(source.path):
         _check_readable(source.path)
         if kind_of(source.path) not in TABLES:
@@ -698,18 +696,14 @@ def _read_classes(source: Source, request: Request) -> Any:
         frame = tables.load_table(
             source.path, request.sep, request.decimal, classes=True, sheet=source.sheet
         ).frame
-        frame = frame.set_axis([str(column) for column in frame.columns], axis=1)
-        first = frame.iloc[:, 0].map(lambda cell: tables.is_text(str(cell), ".")).any()
-        names, labels = roles.split_classes(list(frame.columns), bool(first), request.id)
-        values = _as_classes(frame[labels])
+        names, labels = roles.split_classes([str(c) for c in frame.columns], request.id)
+        values = _as_classes(frame.iloc[:, labels])
         if names is None:
             return values
-        index = frame[names].map(lambda cell: as_text([cell])[0].strip())
+        index = frame.iloc[:, names].astype(str).str.strip()
         if index.duplicated().any():
             twice = index[index.duplicated()].iloc[0]
-            raise FileFormatError(
-                f"column {names!r} names samples, but {twice!r} occurs repeatedly"
-            )
+            raise FileFormatError(f"{twice!r} occurs repeatedly in its column of sample names")
         return values.set_axis(index)
 
 
