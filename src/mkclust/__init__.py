@@ -34,19 +34,10 @@ _MODULES = {
     "omics": "data.adapters",
     "plot": "report.plot",
 }
+# fmt: off
 _NAMES = {
     "baselines": (
-        "AKKM",
-        "CAGL",
-        "HMKC",
-        "LFMKC",
-        "MKKM",
-        "MKKMMR",
-        "ONKC",
-        "OPLF",
-        "SNF",
-        "SPMKC",
-        "SWMC",
+        "AKKM", "CAGL", "HMKC", "LFMKC", "MKKM", "MKKMMR", "ONKC", "OPLF", "SNF", "SPMKC", "SWMC",
     ),
     "data.views": ("MultiView",),
     "dual_noise": ("MKCDNM",),
@@ -60,40 +51,12 @@ _NAMES = {
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "AKKM",
-    "CAGL",
-    "HMKC",
-    "LFMKC",
-    "METHODS",
-    "MKCDNM",
-    "MKKM",
-    "MKKMMR",
-    "ONKC",
-    "OPLF",
-    "SNF",
-    "SPMKC",
-    "SWMC",
-    "GraphFusion",
-    "MultiView",
-    "__version__",
-    "choose_k",
-    "cluster",
-    "datasets",
-    "explain",
-    "inspect",
-    "inspection",
-    "load",
-    "metrics",
-    "omics",
-    "plot",
-    "read",
-    "stability",
-    "verdict",
-    "verify",
-    "view_influence",
-    "write_figures",
-    "write_report",
+    "AKKM", "CAGL", "HMKC", "LFMKC", "METHODS", "MKCDNM", "MKKM", "MKKMMR", "ONKC", "OPLF", "SNF",
+    "SPMKC", "SWMC", "GraphFusion", "MultiView", "__version__", "choose_k", "cluster", "datasets",
+    "explain", "inspect", "inspection", "load", "metrics", "omics", "plot", "read", "stability",
+    "verdict", "verify", "view_influence", "write_figures", "write_report",
 ]
+# fmt: on
 
 
 def __getattr__(name: str) -> Any:

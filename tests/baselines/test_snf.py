@@ -108,8 +108,8 @@ def test_a_bad_parameter_is_named(settings, message):
 
 
 def test_too_many_samples_are_refused_before_the_work(monkeypatch):
-    monkeypatch.setattr(snf, "physical_memory", lambda: 60 * 60 * 8 * 8)
-    with pytest.raises(InputError, match=r"SNF of 60 samples in 3 views needs about .* GiB"):
+    monkeypatch.setattr("mkclust.data.memory.physical_memory", lambda: 60 * 60 * 8 * 8)
+    with pytest.raises(InputError, match=r"SNF of 60 samples in 3 views need about .* GiB"):
         SNF(3).fit(VIEWS)
 
 

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from mkclust import GraphFusion, MultiView, datasets, load
-from mkclust.data.memory import physical_memory
+from mkclust.data import memory
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.graph_fusion import view_graphs as search
 from mkclust.graph_fusion.anchors import (
@@ -55,7 +55,7 @@ class TestRule:
         assert search.neighbor_search(views, "exact") == "exact"
 
     def test_by_memory(self, views, monkeypatch):
-        monkeypatch.setattr(search, "physical_memory", lambda: 1e6)
+        monkeypatch.setattr(memory, "physical_memory", lambda: 1e6)
         assert search.neighbor_search(views) == "anchors"
         with pytest.raises(InputError, match=r"exact graphs of 1500 .*neighbors=\"anchors\""):
             GraphFusion(K, neighbors="exact").fit(views)
@@ -63,7 +63,7 @@ class TestRule:
     def test_sparse_views_count_as_stored(self):
         wide = sp.random_array((5000, 400_000), density=1e-5, rng=np.random.default_rng(0))
         assert search.graph_memory(MultiView([sp.csr_array(wide)])) < 1e9
-        assert physical_memory() > 1e9
+        assert memory.physical_memory() > 1e9
 
 
 class TestResult:

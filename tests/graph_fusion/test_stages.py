@@ -74,7 +74,7 @@ class TestSearch:
     def test_half_the_memory(self, monkeypatch, less, fits):
         views = MultiView([np.eye(40)])
         memory = 2 * graph_memory(views) - less
-        monkeypatch.setattr(search, "physical_memory", lambda: memory)
+        monkeypatch.setattr("mkclust.data.memory.physical_memory", lambda: memory)
         assert neighbor_search(views) == ("exact" if fits else "anchors")
         assert neighbor_search(views, "exact") == "exact"
         if fits:
@@ -84,7 +84,7 @@ class TestSearch:
                 check_memory(views)
 
     def test_the_message_says_how_much(self, monkeypatch):
-        monkeypatch.setattr(search, "physical_memory", lambda: 2.0**30)
+        monkeypatch.setattr("mkclust.data.memory.physical_memory", lambda: 2.0**30)
         monkeypatch.setattr(search, "graph_memory", lambda views: 1.5 * 2**30)
         with pytest.raises(InputError) as error:
             check_memory(MultiView([np.eye(40), np.eye(40)]))

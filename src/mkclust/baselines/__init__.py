@@ -18,16 +18,6 @@ from .swmc import SWMC
 COMPARED = (AKKM, MKKM, MKKMMR, SWMC, ONKC, LFMKC, SPMKC, CAGL, OPLF, HMKC, SNF)
 
 __all__ = [
-    "AKKM",
-    "CAGL",
-    "COMPARED",
-    "HMKC",
-    "LFMKC",
-    "MKKM",
-    "MKKMMR",
-    "ONKC",
-    "OPLF",
-    "SNF",
-    "SPMKC",
+    "AKKM", "CAGL", "COMPARED", "HMKC", "LFMKC", "MKKM", "MKKMMR", "ONKC", "OPLF", "SNF", "SPMKC",
     "SWMC",
 ]  # fmt: skip

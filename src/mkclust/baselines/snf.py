@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..agreement.cache import reused, shared_views
 from ..agreement.subspaces import GraphSubspaces
 from ..base import Partitions, check_indefinite
-from ..data.memory import physical_memory
+from ..data.memory import require_memory
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..graphs.affinity import (
@@ -148,7 +148,9 @@ class SNF(FitsCompleteRows):
 
     def _fit_rows(self, views: MultiView, k: int) -> None:
         settings = self._checked_settings()
-        check_memory(len(views), views.n_views)
+        n, m = len(views), views.n_views
+        what = f"the networks of SNF of {n} samples in {m} views"
+        require_memory(8.0 * n**2 * (m + 5), what, "use graph fusion")
         key = ("snf", *map(id, views.views), views.kernels, self.indefinite, *settings)
         self.graph_ = reused(key, views, partial(self._fused, views, *settings))
 
@@ -231,16 +233,6 @@ class SNF(FitsCompleteRows):
         if views.present is not None:
             graphs = list(map(placed, graphs, views.present.T))
         return degree_normalized(sp.csr_array(sum(graphs) / len(graphs)))
-
-
-def check_memory(n: int, m: int) -> None:
-    """Refuse, before the work, networks that would not fit in half the memory."""
-    needed = 8.0 * n**2 * (m + 5)
-    if needed > physical_memory() / 2:
-        raise InputError(
-            f"SNF of {n} samples in {m} views needs about {needed / 2**30:.1f} GiB, more than half "
-            "of this machine's memory; use graph fusion, or fit a sample of the rows"
-        )
 
 
 def squared_distances(metric: Metric) -> np.ndarray:

@@ -18,6 +18,8 @@ from sklearn.utils import check_random_state
 from ..exceptions import InputError
 from .views import MultiView
 
+__all__ = ["fetch_breast", "load_mfeat", "make_cohort", "make_views"]
+
 MFEAT_VIEWS = ("fou", "fac", "kar", "pix", "zer", "mor")
 POWERS = np.array([10**e for e in range(10)], dtype=np.float64)
 COMMIT = "d732983ad52fdd7fb2496a7ca8ac1bec501a63ab"

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..exceptions import InputError
+
 
 def physical_memory() -> float:
     """Return the bytes of memory of this machine or container; infinite where unknown."""
@@ -23,6 +25,20 @@ def physical_memory() -> float:
         return total
 
 
+def fits_in_memory(needed: float) -> bool:
+    """Return whether this many bytes are at most half of the memory."""
+    return needed <= physical_memory() / 2
+
+
+def require_memory(needed: float, what: str, advice: str) -> None:
+    """Refuse, before the work, what would not fit in half the memory."""
+    if not fits_in_memory(needed):
+        raise InputError(
+            f"{what} need about {needed / 2**30:.1f} GiB, more than half of this machine's memory; "
+            f"{advice}, or fit a sample of the rows"
+        )
+
+
 def size_of(matrix: Any) -> int:
     """Return the bytes that a matrix takes in double precision; a sparse one stays sparse.
 
@@ -30,7 +46,6 @@ def size_of(matrix: Any) -> int:
     (240, 44)
     """
     if sp.issparse(matrix):
-        indices = getattr(matrix, "indices", np.empty(0, dtype=np.int64))
-        pointers = getattr(matrix, "indptr", np.empty(0, dtype=np.int64))
-        return int(8 * matrix.nnz + indices.nbytes + pointers.nbytes)
+        rows = sp.csr_array(matrix)
+        return int(8 * rows.nnz + rows.indices.nbytes + rows.indptr.nbytes)
     return 8 * int(np.prod(matrix.shape, dtype=np.int64))

@@ -13,7 +13,7 @@ from ..agreement.chance import chance_on_common_rows
 from ..agreement.subspaces import GraphSubspaces
 from ..agreement.weights import ViewWeights, redundancy, view_weights
 from ..data.kinds import COMPONENTS
-from ..data.memory import physical_memory, size_of
+from ..data.memory import fits_in_memory, require_memory, size_of
 from ..data.missing import require_no_gaps
 from ..data.views import MultiView
 from ..exceptions import InputError
@@ -180,7 +180,7 @@ def neighbor_search(views: MultiView | LargeViews, asked: str = "auto") -> str:
         return "exact"
     if asked != "auto":
         return asked
-    few = len(views) <= EXACT_UP_TO and graph_memory(views) <= physical_memory() / 2
+    few = len(views) <= EXACT_UP_TO and fits_in_memory(graph_memory(views))
     return "exact" if few else "anchors"
 
 
@@ -194,10 +194,5 @@ def graph_memory(views: MultiView | LargeViews) -> float:
 
 def check_memory(views: MultiView) -> None:
     """Refuse, before the work, data whose exact graphs would not fit in half the memory."""
-    needed = graph_memory(views)
-    if needed > physical_memory() / 2:
-        raise InputError(
-            f"exact graphs of {len(views)} samples in {views.n_views} views need about "
-            f"{needed / 2**30:.1f} GiB, more than half of this machine's memory; use "
-            'neighbors="anchors", or fit a sample of the rows'
-        )
+    what = f"exact graphs of {len(views)} samples in {views.n_views} views"
+    require_memory(graph_memory(views), what, 'use neighbors="anchors"')
