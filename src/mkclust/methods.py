@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -167,24 +167,10 @@ def _model(found: Archive) -> MultiViewClusterer:
 
 
 def _check_fitted(model: MultiViewClusterer) -> None:
-    """Check that the parts have matching shapes, so that damage cannot cause wrong labels."""
-    n, found = len(model.labels_), getattr(model, "_extension", None)
-    if "embedding_" in vars(model):
+    """Check that the parts of a file are of the right kind, and of as many samples as labels."""
+    n, fitted = len(model.labels_), vars(model)
+    if "embedding_" in fitted:
         check_shape(model.embedding_.shape[:1], (n,), "its embedding")
-    if isinstance(found, Extension):
-        found.check(model.cluster_centers_.shape[1])
-        _check_imputation(model, found.widths)
-    elif found is not None:
-        raise FileFormatError(f"its out-of-sample extension is of an unknown kind: {ADVICE}")
-
-
-def _check_imputation(model: MultiViewClusterer, widths: Sequence[int]) -> None:
-    found = model._imputation
-    if found is None:
-        return
-    if not isinstance(found, Imputation) or len(found.views) != len(widths):
-        raise FileFormatError(f"its imputation does not match its views: {ADVICE}")
-    for imputer, width in zip(found.views, widths, strict=True):
-        if imputer is not None:
-            check_shape((int(imputer.kept.sum()),), (width,), "the imputation of a view")
-            check_shape(imputer.table.shape[1:], (width,), "the imputation of a view")
+    for name, kind in (("_extension", Extension), ("_imputation", Imputation)):
+        if not isinstance(fitted.get(name), kind | None):
+            raise FileFormatError(f"its {name[1:]} is of an unknown kind: {ADVICE}")

@@ -7,6 +7,7 @@ tables without any names are joined by position.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -146,27 +147,6 @@ def names_each_row(values: Sequence[Any] | np.ndarray) -> bool:
     return found.dtype.kind in "iufUO" and len(set(found.tolist())) == len(found)
 
 
-def looks_like_key(column: np.ndarray, others: Iterable[np.ndarray]) -> bool:
-    """Return whether a numeric column looks like a key.
-
-    It does if it has a distinct whole number in every row, and these are consecutive or one of
-    the other columns has fractions.
-    """
-    if len(column) < FEW or column.dtype.kind not in "iuf" or not names_each_row(column):
-        return False
-    consecutive = float(column.max()) - float(column.min()) == len(column) - 1
-    return consecutive or not all(_are_whole(other) for other in others)
-
-
-def warn_of_key(place: str, column: Any, advice: str) -> None:
-    """Warn that a column looks like a key but is used as a feature."""
-    warn(
-        f"{place}: column {column!r} has a different whole number in every row, as a key has, but "
-        f"is used as a feature; {advice}",
-        KeyColumnWarning,
-    )
-
-
 def as_text(names: Any) -> list[str]:
     """Return sample names as texts; leading zeros are kept, whole floats lose their ".0".
 
@@ -191,17 +171,12 @@ def _require_key(frame: Any, name: str, key: Any) -> bool:
         )
     values = _column(frame, key)
     if not names_each_row(values):
-        seen, twice = set(), []
-        for value in values.tolist():
-            if value in seen or value is None or value != value:
-                twice.append(value)
-            seen.add(value)
+        counts = Counter(values.tolist())
+        odd = [value for value in counts if value is None or value != value or counts[value] > 1]
+        why = f"{list_names(odd)} is missing or occurs repeatedly" if odd else "not whole numbers"
         raise InputError(
-            f"view {name!r}: column {key!r} cannot name the samples: "
-            + (f"{list_names(twice)} is missing or occurs repeatedly" if twice
-               else "it must have texts or whole numbers"),
-            parameter="id",
-        )  # fmt: skip
+            f"view {name!r}: column {key!r} cannot name the samples: {why}", parameter="id"
+        )
     return True
 
 
@@ -328,18 +303,26 @@ def _is_numbered(frame: Any) -> bool:
 
 
 def _warn_of_first(frame: Any, name: str) -> None:
-    if text_columns(frame) or frame.shape[1] < 2:
-        return  # text is refused elsewhere
-    values = [
+    """Warn of a first column that looks like a key but is used as a feature.
+
+    It has a distinct whole number in every row, and these are consecutive or one of the other
+    columns has fractions. Text is refused elsewhere.
+    """
+    if text_columns(frame) or frame.shape[1] < 2 or len(frame) < FEW:
+        return
+    first, *others = (
         (frame.iloc[:, p] if is_frame(frame) else frame.to_series(p)).to_numpy()
         for p in range(frame.shape[1])
-    ]
-    if looks_like_key(values[0], values[1:]):
-        warn_of_key(
-            f"view {name!r}",
-            next(iter(frame.columns)),
-            "if it names the samples, make it the index of the frame or name it by id=, otherwise "
-            "drop it or pass an index",
+    )
+    if first.dtype.kind not in "iuf" or not names_each_row(first):
+        return
+    consecutive = float(first.max()) - float(first.min()) == len(first) - 1
+    if consecutive or not all(_are_whole(other) for other in others):
+        warn(
+            f"view {name!r}: column {next(iter(frame.columns))!r} has a different whole number in "
+            "every row, as a key has, but is used as a feature; if it names the samples, make it "
+            "the index of the frame or name it by id=, otherwise drop it or pass an index",
+            KeyColumnWarning,
         )
 
 
@@ -503,12 +486,13 @@ def _warn_of_position(items: Sequence[Any], names: Sequence[str]) -> None:
 
 
 def _refuse_unnamed(first_name: str, first: Any, name: str, index: Any) -> None:
-    advice = "views without an index cannot be aligned; give every view as a frame"
+    what = f"view {name!r} has its rows in another order than {first_name!r}"
     for here, there, owner in ((first, index, name), (index, first, first_name)):
         if len(missing := here.difference(there, sort=False)):
-            raise InputError(f"view {owner!r} lacks {_count_samples(missing)}, and {advice}")
+            what = f"view {owner!r} lacks {_count_samples(missing)}"
+            break
     raise InputError(
-        f"view {name!r} has its rows in another order than {first_name!r}, and {advice}, or reorder"
+        f"{what}, and views without an index cannot be aligned; give every view as a frame"
     )
 
 

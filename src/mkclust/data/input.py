@@ -394,15 +394,6 @@ def match_views(
     return views.with_columns(names, orders)
 
 
-def check_width(name: str, width: int, fitted: int, what: str = "the same columns") -> None:
-    """Refuse new samples with another number of columns than the fit."""
-    if width != fitted:
-        raise InputError(
-            f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples need "
-            f"{what}"
-        )
-
-
 # ---------------------------------------------------------------- recognition of the input
 
 

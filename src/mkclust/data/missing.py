@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from sklearn.impute import KNNImputer, SimpleImputer
+from sklearn.impute import KNNImputer
 
 from ..exceptions import InputError
-from .values import list_names, place_of
+from .values import check_width, list_names, place_of
 from .views import MultiView
 
 MOST = 0.5  # share of NaN cells above which a column is left out
@@ -156,11 +156,7 @@ class Imputer:
 
         A function gets the fitted rows and the new ones below them, in a fit the former only.
         """
-        if X.shape[1] != len(self.kept):
-            raise InputError(
-                f"view {name!r} has {X.shape[1]} columns, but was fitted on {len(self.kept)}: new "
-                "samples need the same columns"
-            )
+        check_width(name, X.shape[1], len(self.kept))
         filled = np.array(X[:, self.kept], dtype=np.float64)
         some = ~np.isnan(filled).all(axis=1)
         if np.isnan(rows := filled[some]).any():
@@ -230,39 +226,27 @@ def impute(views: MultiView, missing: Any) -> tuple[MultiView, Imputation]:
             continue
         gaps = np.isnan(rows) if views.gaps[p] else np.zeros(rows.shape, dtype=bool)
         kept = gaps.mean(axis=0) <= MOST
-        imputers.append(Imputer(method, kept, _table(rows[:, kept], method, name)))
+        if not kept.any():
+            raise InputError(
+                f"view {name!r}: every column is NaN in more than half of the samples; leave it out"
+            )
+        table = rows[:, kept] if method != "median" else np.nanmedian(rows[:, kept], axis=0)[None]
+        imputers.append(Imputer(method, kept, table))
         shares[p] = gaps.mean()
         if gaps.any():
-            notes.append(_note(name, gaps[:, kept], method))
+            count, size = int(gaps[:, kept].sum()), gaps[:, kept].size
+            notes.append(
+                f"View {name!r}: {count} of {size} cells ({100 * count / size:.2g} %) were NaN and "
+                f"filled by {FILLED_BY[method]}."
+            )
         if not kept.all():
             dropped.append(_dropped(name, kept, views.feature_names[p]))
     found = Imputation(tuple(imputers), shares, tuple(notes), tuple(dropped))
     return found.fill(views, missing, fitting=True), found
 
 
-def _table(rows: np.ndarray, method: str, name: str) -> np.ndarray:
-    if not rows.shape[1]:
-        raise InputError(
-            f"view {name!r}: every column is NaN in more than half of the samples; leave it out"
-        )
-    if method != "median":
-        return rows
-    return np.asarray(SimpleImputer(strategy="median").fit(rows).statistics_)[None]
-
-
-def _note(name: str, gaps: np.ndarray, method: str) -> str:
-    count = int(gaps.sum())
-    return (
-        f"View {name!r}: {count} of {gaps.size} cells ({100 * count / gaps.size:.2g} %) were NaN "
-        f"and filled by {FILLED_BY[method]}."
-    )
-
-
 def _dropped(name: str, kept: np.ndarray, names: np.ndarray | None) -> str:
     gone = np.flatnonzero(~kept)
-    shown = gone if names is None else names[gone]
-    count = "1 column that is" if len(gone) == 1 else f"{len(gone)} columns that are"
-    return (
-        f"View {name!r}: {count} NaN in more than half of the samples "
-        f"{'was' if len(gone) == 1 else 'were'} left out: {list_names([str(c) for c in shown])}."
-    )
+    count = "1 column" if len(gone) == 1 else f"{len(gone)} columns"
+    shown = list_names([str(column) for column in (gone if names is None else names[gone])])
+    return f"View {name!r}: {count} (NaN in more than half of the samples) left out: {shown}."

@@ -71,6 +71,15 @@ def list_names(names: Any, more: str = " and {} more") -> str:
     return shown + (more.format(len(names) - SHOWN) if len(names) > SHOWN else "")
 
 
+def check_width(name: str, width: int, fitted: int, what: str = "the same columns") -> None:
+    """Refuse new samples with another number of columns than the fit."""
+    if width != fitted:
+        raise InputError(
+            f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples need "
+            f"{what}"
+        )
+
+
 def to_utf8(name: str) -> str:
     """Return a name with escapes for bytes of file names that are not UTF-8.
 

@@ -137,8 +137,9 @@ class MultiView:
             as_matrix(view, name, self.kernels, index, own)
             for view, name, own in zip(items, self.names, columns, strict=True)
         ]
-        if self.kernels:
-            _check_square([matrix for matrix, _ in found_in], self.names)
+        for name, (matrix, _) in zip(self.names, found_in, strict=True):
+            if self.kernels and matrix.shape[0] != matrix.shape[1]:
+                raise InputError(f"kernel {name!r} must be square, got shape {matrix.shape}")
         self.views: tuple[Any, ...] = tuple(
             matrix if own is None else place_rows(matrix, own, self.kernels)
             for (matrix, _), own in zip(found_in, rows, strict=True)
@@ -154,18 +155,17 @@ class MultiView:
         labels = labels if labels is None else order_labels(labels, self.index)
         self.labels: np.ndarray | None = _column(labels, self, "labels")
         self.notes: tuple[str, ...] = tuple(map(to_utf8, notes))
-        seen = _presence([absent for _, absent in found_in], rows, len(self))
-        self.present: np.ndarray | None = _checked_presence(self, seen, present)
+        absent = [gone for _, gone in found_in]
+        self.present: np.ndarray | None = _presence(self, absent, rows, present)
         if present is not None and self.present is not None:
+            held_rows = np.where(self.present, np.arange(len(self))[:, None], -1).T
             self.views = tuple(
-                place_rows(view, np.where(held, np.arange(len(self)), -1), self.kernels)
-                if not held.all()
-                else view
-                for view, held in zip(self.views, self.present.T, strict=True)
+                place_rows(view, own, self.kernels) if own.min() < 0 else view
+                for view, own in zip(self.views, held_rows, strict=True)
             )
         self.gaps: tuple[bool, ...] = tuple(
-            absent is not None and not self.kernels and self._has_gaps(p)
-            for p, (_, absent) in enumerate(found_in)
+            gone is not None and not self.kernels and self._has_gaps(p)
+            for p, gone in enumerate(absent)
         )
         self._kinds = None if kinds is None else _checked_kinds(self, kinds)
 
@@ -335,17 +335,18 @@ def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
 
 
 def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
-    if array.ndim == 3 and kernels and array.shape[1] != array.shape[2]:
-        hint = "; move the last axis first: np.moveaxis(kernels, -1, 0)"
-        raise InputError(
-            f"kernels must be stacked as (views, n, n), got shape {array.shape}"
-            + (hint if array.shape[0] == array.shape[1] else "")
-        )
-    if array.ndim == 3 and not kernels:
+    if array.ndim != 3:
+        return [array]
+    if not kernels:
         raise InputError(
             f"a stack of shape {array.shape} is taken as kernels only; give feature views as a list"
         )
-    return list(array) if array.ndim == 3 else [array]
+    if array.shape[1] != array.shape[2]:
+        raise InputError(
+            f"kernels must be stacked as (views, n, n), got shape {array.shape}; to move the last "
+            "axis first: np.moveaxis(kernels, -1, 0)"
+        )
+    return list(array)
 
 
 def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
@@ -358,25 +359,35 @@ def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
     return checked
 
 
-def _checked_presence(views: MultiView, seen: np.ndarray | None, given: Any) -> np.ndarray | None:
-    """Return which samples each view holds (n, m), from the views and as given; None for all."""
-    present = seen
+def _presence(
+    views: MultiView,
+    absent: Sequence[np.ndarray | None],
+    rows: Sequence[np.ndarray | None],
+    given: Any,
+) -> np.ndarray | None:
+    """Return which samples each view holds (n, m); None for all.
+
+    They are neither among the `absent` rows of the view, nor without one in `rows`, and `given`.
+    """
+    present = np.ones((len(views), views.n_views), dtype=bool)
+    for p, (gone, row) in enumerate(zip(absent, rows, strict=True)):
+        if row is not None:
+            present[:, p] = row >= 0
+        if gone is not None:
+            present[:, p] &= ~gone if row is None else ~gone[row]
     if given is not None:
         mask = np.asarray(given)
-        if mask.shape != (len(views), views.n_views) or mask.dtype != bool:
+        if mask.shape != present.shape or mask.dtype != bool:
             raise InputError(
                 f"present must be True or False for each of {len(views)} samples and "
                 f"{views.n_views} views, got {mask.dtype} {mask.shape}"
             )
-        present = mask if seen is None else mask & seen
-    if present is None or present.all():
-        return None
+        present &= mask
     nowhere = np.flatnonzero(~present.any(axis=1))
     if len(nowhere):
-        names = nowhere if views.index is None else views.index[nowhere]
-        shown = list_names(names, " ...")
-        raise InputError(f"{len(names)} samples are in no view at all ({shown}): drop them")
-    return present
+        names = list_names(nowhere if views.index is None else views.index[nowhere], " ...")
+        raise InputError(f"{len(nowhere)} samples are in no view at all ({names}): drop them")
+    return None if present.all() else present
 
 
 def _checked_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
@@ -388,33 +399,13 @@ def _checked_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
     return tuple(kinds)
 
 
-def _presence(
-    absent: Sequence[np.ndarray | None], rows: Sequence[np.ndarray | None], n: int
-) -> np.ndarray | None:
-    """Return which samples each view holds (n, m), from absent rows and `rows`; None for all."""
-    present = np.ones((n, len(rows)), dtype=bool)
-    for p, (gone, row) in enumerate(zip(absent, rows, strict=True)):
-        if row is not None:
-            present[:, p] = row >= 0
-        if gone is not None:
-            present[:, p] &= ~gone if row is None else ~gone[row]
-    return None if present.all() else present
-
-
 def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:
-    lengths = [view.shape[0] for view in views]
-    if len(set(lengths)) > 1:
-        listed = ", ".join(f"{name} {length}" for name, length in zip(names, lengths, strict=True))
-        transposed = {view.shape[1] for view in views}
-        hint = "; they agree in columns: transposed?" if len(transposed) == 1 else ""
+    lengths = {name: view.shape[0] for name, view in zip(names, views, strict=True)}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        hint = "; they agree in columns: transposed?" * (len({v.shape[1] for v in views}) == 1)
         raise InputError(f"views must have the same rows, got {listed}{hint}")
-    return int(lengths[0])
-
-
-def _check_square(views: Sequence[Any], names: Sequence[str]) -> None:
-    for view, name in zip(views, names, strict=True):
-        if view.shape[0] != view.shape[1]:
-            raise InputError(f"kernel {name!r} must be square, got shape {view.shape}")
+    return int(views[0].shape[0])
 
 
 def _feature_names(

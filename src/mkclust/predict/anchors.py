@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..graphs.anchors import AnchorLinks
-from ..io.models import check_shape, storable
+from ..io.models import storable
 from .new_samples import Embedder, Extension, NewRows
 
 
@@ -26,18 +26,6 @@ class AnchorExtension(Extension):
     @property
     def height(self) -> int:
         return self.links.height
-
-    def check(self, width: int) -> None:
-        size = len(self.links.held)
-        for block in self.links.blocks:
-            check_shape(block.groups.shape, (size,), "the groups of its anchors")
-            check_shape(block.scales.shape, (len(self.names),), "the scales of its anchors")
-        check_shape(self.links.held.shape, (size, len(self.names)), "the samples of its anchors")
-        pairs = zip(self.links.views, self.links.held.T, self.widths, strict=True)
-        for view, held, columns in pairs:
-            check_shape(view.shape, (int(held.sum()), columns), "the rows of its anchors")
-        expected = int(self.links.starts[-1]), width
-        check_shape(self.W.shape, expected, "the coefficients of its anchors")
 
     def embedder(self) -> Embedder:
         links = self.links

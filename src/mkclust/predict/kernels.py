@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import FileFormatError, InputError
-from ..io.models import check_shape, storable
-from ..kernels.bank import PRECOMPUTED, KernelBank
-from ..kernels.functions import KERNELS, fitted_kernel
+from ..exceptions import InputError
+from ..io.models import storable
+from ..kernels.bank import KernelBank
+from ..kernels.functions import fitted_kernel
 from ..linalg.centering import Centering
 from ..linalg.eigenpairs import Spectrum
 from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
@@ -101,19 +101,6 @@ class KernelView:
                 "when fitted: for a pair of samples it must not depend on any others"
             )
 
-    def check(self, name: str, n: int, columns: int, width: int) -> None:
-        """Refuse a view from a file that does not match n samples and an embedding of `width`."""
-        rows = n if self.held is None else int(self.held.sum())
-        if self.kernel not in (*KERNELS, PRECOMPUTED):
-            raise FileFormatError(f"unknown kernel {self.kernel!r} of the view {name}")
-        check_shape(self.Q.shape, (rows, width), f"the map of {name}")
-        check_shape(self.G.shape, (width, width), f"the map of {name}")
-        if self.kernel != PRECOMPUTED:
-            check_shape(self.view.shape, (rows, columns), f"the view {name}")
-        for values in (self.centering.half, self.centering.scale):
-            if values is not None:
-                check_shape(values.shape, (rows,), f"the centering of {name}")
-
 
 @storable
 @dataclass(frozen=True)
@@ -154,12 +141,6 @@ class KernelExtension(Extension):
             rows = which.ravel() == number
             H[rows] = H[rows] @ np.linalg.pinv(G, rcond=SINGULAR, hermitian=True)
         return H
-
-    def check(self, width: int) -> None:
-        first = self.views[0]
-        n = len(first.Q) if first.held is None else len(first.held)
-        for name, view, columns in zip(self.names, self.views, self.widths, strict=True):
-            view.check(name, n, columns, width)
 
     def needs_own(self) -> list[str]:
         return [

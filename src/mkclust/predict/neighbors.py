@@ -20,7 +20,7 @@ from ..data.kinds import KERNEL
 from ..graphs.affinity import scale_number
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.neighbors import smallest
-from ..io.models import check_shape, storable
+from ..io.models import storable
 from ..linalg.scaling import squared_norms
 from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
 
@@ -63,16 +63,6 @@ class NeighborView:
 
         return distances, tuple(part.angular for part in parts), shares
 
-    def check(self, n: int, columns: int) -> None:
-        """Refuse a part from a file that does not fit n samples and this number of columns."""
-        check_shape(self.held.shape, (n,), f"the samples of {self.name}")
-        rows = int(self.held.sum())
-        if self.view is None:
-            shape = () if self.diagonal is None else self.diagonal.shape
-            check_shape(shape, (rows,), f"the diagonal of {self.name}")
-        else:
-            check_shape(self.view.shape, (rows, columns), f"the view {self.name}")
-
     def _of_kernel(self, rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
         diagonal = np.asarray(self.diagonal)
         K = np.asarray(rows, dtype=np.float64)[:, self.held]
@@ -108,12 +98,6 @@ class NeighborExtension(Extension):
             for view in self.views
             if view.diagonal is not None and np.ptp(view.diagonal) > 0
         ]
-
-    def check(self, width: int) -> None:
-        n = len(self.embedding)
-        check_shape(self.embedding.shape, (n, width), "its embedding")
-        for view, columns in zip(self.views, self.widths, strict=True):
-            view.check(n, columns)
 
     def embedder(self) -> Embedder:
         maps, angular, shares = zip(*(view.ready() for view in self.views), strict=True)

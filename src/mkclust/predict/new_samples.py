@@ -13,8 +13,8 @@ from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.input import TakesViews, check_width
-from ..data.values import named_index
+from ..data.input import TakesViews
+from ..data.values import check_width, named_index
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..kernels.functions import dense
@@ -84,10 +84,6 @@ class Extension(ABC):
     @abstractmethod
     def embedder(self) -> Embedder:
         """Return the function of new rows; what depends on fitted rows alone is computed once."""
-
-    @abstractmethod
-    def check(self, width: int) -> None:
-        """Refuse an extension from a file whose parts do not match an embedding of `width`."""
 
     def needs_own(self) -> list[str]:
         """Return the given kernels whose new rows need their similarity to themselves."""
