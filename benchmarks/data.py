@@ -188,7 +188,7 @@ def truth_in(folder: Path, index: Any) -> ClassScores | SurvivalScores:
     """Read a folder with one table of samples by name: classes, or times and events."""
     (path,) = sorted(folder.glob("*.csv"))
     table = pd.read_csv(path, index_col=0).loc[list(index)]
-    columns, _ = survival_columns(table, None, None)
+    columns = survival_columns(table, None, None)[0]
     if columns is not None:
         return SurvivalScores(*(table[name] for name in columns))
     return ClassScores(np.unique(table.iloc[:, 0].astype(str), return_inverse=True)[1])

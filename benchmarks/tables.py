@@ -20,6 +20,7 @@ from .suites import PAPER
 HERE = Path(__file__).parent
 NAMES = {"acc": "ACC", "nmi": "NMI", "purity": "purity", "ari": "ARI", LOG_RANK: "log-rank"}
 TUNED = "best-view"  # chosen with the labels: shown, not ranked
+NAMED = 2  # data sets without a result of a method that are listed by name
 
 
 def title(method: str) -> str:
@@ -141,12 +142,15 @@ def scoreboard(results: pd.DataFrame, metric: str = "") -> pd.DataFrame:
 
 
 def missing_reasons(results: pd.DataFrame) -> list[str]:
-    """Return one sentence for each reason of missing results, with methods and data sets."""
-    lost = results[results.status != "done"].drop_duplicates(["status", "method", "dataset"])
+    """Return a sentence for each reason of missing results, with methods and data sets."""
+    lost = results[results.status != "done"]
+    lost = lost.assign(status=lost.status.str.split(r"[(.]| needs ").str[0].str.strip())
+    lost = lost.drop_duplicates(["status", "method", "dataset"])
     found = []
     for reason, group in lost.groupby("status", sort=False):
         whom = [
-            f"{title(m)} on {', '.join(g.dataset)}" for m, g in group.groupby("method", sort=False)
+            f"{title(m)} on {', '.join(g.dataset) if len(g) <= NAMED else f'{len(g)} sets'}"
+            for m, g in group.groupby("method", sort=False)
         ]
         found.append(f"{reason}: {'; '.join(whom)}.")
     return found

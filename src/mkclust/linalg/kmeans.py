@@ -79,8 +79,8 @@ def kmeans_clusters(
     return Clusters(labels, np.asarray(model.cluster_centers_), float(model.inertia_))
 
 
-# Fitted on half of the benchmark data sets by benchmarks/calibration.py; docs/research.md has
-# the error on the other half.
+# Fitted to known classes on half of the benchmark data sets. Membership is not calibrated on
+# others: confidence is (docs/confidence.md).
 DIFFUSION = 1.2  # sharpness for diffusion maps, whose components shrink
 ORTHONORMAL = 0.35  # times sqrt(k), for embeddings of k components of equal length
 FEW_SAMPLES = 4.0  # centers of small clusters lie too close to their own samples
