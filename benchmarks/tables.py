@@ -117,19 +117,13 @@ def standing(results: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     finished = results[results.status == "done"]
     found["CPU s"] = finished.groupby("method").cpu.median()
     n, m = table.shape
-    notes = [
-        "rank: average over data sets, a missing result last; rank, all finished: over the "
-        f"{len(done)} sets of {n} that all methods finished, as the means. wins: sets where no "
-        "score is higher. CPU s: median of one fit with its kernels."
-    ]
+    notes = [f"All methods finished {len(done)} of {n} sets."]
     if n >= 2 and m >= 3:
         found["p"] = compare_with_first(table)
         p = friedmanchisquare(*table.fillna(-np.inf).rank(axis=1).T.to_numpy()).pvalue
-        notes.append(
-            f"Friedman's test of equal ranks: p = {p:.2g}. Average ranks differ at 5 % if they are "
-            f"more than {critical_difference(m, n):.2f} apart (Nemenyi). p: the first method "
-            "against each other, Wilcoxon's signed-rank test over the sets that both finished, "
-            "corrected by Holm."
+        notes[0] += (
+            f" Friedman's test of equal ranks: p = {p:.2g}. Average ranks differ at 5 % if they "
+            f"are more than {critical_difference(m, n):.2f} apart (Nemenyi)."
         )
     return found.loc[table.columns].rename(index=title), notes
 

@@ -89,10 +89,6 @@ def readme() -> dict:
     return {"new_views": datasets.make_cohort(random_state=0)[:5]}
 
 
-def new_method() -> dict:
-    return {"__package__": "mkclust.baselines"}
-
-
 def patient_files() -> dict:
     import pandas as pd
 
@@ -132,7 +128,6 @@ def breast_cancer() -> dict:
 # Files that a page reads and names that it uses without defining them.
 PREPARED = {
     "README.md": readme,
-    "CONTRIBUTING.md": new_method,
     "docs/missing.md": patient_files,
     "docs/scale.md": parts,
     "docs/tutorials/breast-cancer.md": breast_cancer,
