@@ -45,7 +45,7 @@ def fill_page(page: Path, name: str, lines: Sequence[str]) -> None:
 def family_part(results: pd.DataFrame) -> list[str]:
     """Return the standing of a family, its tests, and why results are missing."""
     table, notes = standing(results)
-    table = table.drop(columns=["rank NMI", "rank ARI"], errors="ignore")
+    table = table.drop(columns=["rank NMI", "rank ARI", "mean ARI"], errors="ignore")
     return [*markdown(table), "", *(line for note in notes for line in (note, "")),
             *(f"- {reason}" for reason in missing_reasons(results))]  # fmt: skip
 
