@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -47,20 +46,17 @@ def storable(part: Part) -> Part:
     ... class Interval:
     ...     low: float
     ...     high: float
-    >>> Unpacker({}).unpack(Packer().pack(Interval(0.0, 1.0), "interval"))
+    >>> _unpack(_pack(Interval(0.0, 1.0), "interval", {}), {})
     Interval(low=0.0, high=1.0)
     """
     name = part.__name__
     if not is_dataclass(part):
         raise TypeError(f"{name} is not a dataclass, so it cannot be stored")
-    if name in BUILT_IN or _origin(_registered.get(name, part)) != _origin(part):
+    known = _registered.get(name, part)  # a reloaded module registers its classes again
+    if name in BUILT_IN or known.__module__ != part.__module__:
         raise TypeError(f"another kind of stored value is named {name}")
     _registered[name] = part
     return part
-
-
-def _origin(part: type) -> tuple[str, str]:
-    return part.__module__, part.__qualname__
 
 
 class Archive(NamedTuple):
@@ -105,17 +101,17 @@ def write_archive(
     path : Path
     """
     target = as_path(path)
-    packer = Packer()
+    arrays: dict[str, Any] = {}
     document = {
         "format": FORMAT,
         "schema": SCHEMA,
         "version": __version__,
         "kind": kind,
-        "parameters": {n: packer.pack(value, f"parameter {n}") for n, value in parameters.items()},
-        "fitted": {name: packer.pack(value, name) for name, value in fitted.items()},
+        "parameters": {n: _pack(v, f"parameter {n}", arrays) for n, v in parameters.items()},
+        "fitted": {name: _pack(value, name, arrays) for name, value in fitted.items()},
     }
     text = json.dumps(document, allow_nan=False).encode("utf-8")
-    arrays: Any = {"document": np.frombuffer(text, dtype=np.uint8), **packer.arrays}
+    arrays["document"] = np.frombuffer(text, dtype=np.uint8)
     with replacing(target) as file:
         (np.savez_compressed if compress else np.savez)(file, **arrays)
     return target
@@ -135,17 +131,25 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
     """
     file = as_path(path)
     with naming(file):
-        arrays = _arrays(file)
-        with parsing("saved model", ADVICE):
-            document = json.loads(bytes(arrays.pop("document")).decode("utf-8"))
-        _check_document(document)
-        with parsing("saved model", ADVICE):
-            unpacker = Unpacker(arrays)
-            parts = (
-                {name: unpacker.unpack(value) for name, value in document[part].items()}
-                for part in ("parameters", "fitted")
+        check_regular(file)
+    with rebuilding(file):
+        arrays = npz.load(file)
+        document = json.loads(bytes(arrays.pop("document", b"{}")).decode("utf-8"))
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise FileFormatError(f"not a saved model: {ADVICE}")
+        if document.get("schema") != SCHEMA:
+            raise FileFormatError(
+                f"it has schema {document.get('schema')!r}, written by mkclust "
+                f"{document.get('version')!r}; mkclust {__version__} reads schema {SCHEMA}"
             )
-            return Archive(str(document["kind"]), *parts)
+        odd = [name for name, value in arrays.items() if isinstance(value, npz.Unreadable)]
+        if odd:
+            raise FileFormatError(f"{odd[0]} holds Python objects, which are not read: {ADVICE}")
+        parts = (
+            {name: _unpack(value, arrays) for name, value in document[part].items()}
+            for part in ("parameters", "fitted")
+        )
+        return Archive(str(document["kind"]), *parts)
 
 
 @contextmanager
@@ -161,160 +165,93 @@ def check_shape(shape: tuple[int, ...], expected: tuple[int, ...], what: str) ->
         raise FileFormatError(f"{what} has shape {shape} instead of {expected}: it is damaged")
 
 
-def _arrays(file: Path) -> dict[str, Any]:
-    check_regular(file)
-    if not zipfile.is_zipfile(file):
-        raise FileFormatError(f"not a saved model: {ADVICE}")
-    found = npz.load(file)
-    if "document" not in found:
-        raise FileFormatError(f"not a saved model: it has no document; {ADVICE}")
-    odd = [name for name, value in found.items() if isinstance(value, npz.Unreadable)]
-    if odd:
-        raise FileFormatError(f"{odd[0]} holds Python objects, which are not read: {ADVICE}")
-    return found
+# ---------------------------------------------------------------- values as JSON
 
 
-def _check_document(document: Any) -> None:
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FileFormatError(f"not a saved model: {ADVICE}")
-    if document.get("schema") != SCHEMA:
-        raise FileFormatError(
-            f"it has schema {document.get('schema')!r}, written by mkclust "
-            f"{document.get('version')!r}; this is mkclust {__version__} and reads schema {SCHEMA}"
-        )
+def _pack(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Return plain values unchanged and others as an object with one key, their kind.
 
+    Parameters
+    ----------
+    value : object
+    where : str
+        Place of the value in the model, for error messages.
+    arrays : dict
+        Arrays are added to it under numbered names.
+    """
 
-class Packer:
-    """Convert values to JSON. Arrays are collected in `arrays` under numbered names."""
-
-    def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
-
-    def pack(self, value: Any, where: str) -> Any:
-        """Return plain values unchanged and others as an object with one key, their kind.
-
-        Parameters
-        ----------
-        value : object
-        where : str
-            Place of the value in the model, for error messages.
-        """
-        if isinstance(value, np.generic):
-            value = value.item()
-        if isinstance(value, PLAIN):
-            return value
-        if isinstance(value, float):
-            return value if isfinite(value) else {"float": str(value)}
-        name = type(value).__name__
-        if is_dataclass(value) and _registered.get(name) is type(value):
-            inside = {f.name: getattr(value, f.name) for f in fields(value)}
-            return {name: {n: self.pack(v, f"{where}.{n}") for n, v in inside.items()}}
-        return self._container(value, where)
-
-    def _container(self, value: Any, where: str) -> Any:
-        if isinstance(value, (list, tuple)):
-            items = [self.pack(item, f"{where}[{i}]") for i, item in enumerate(value)]
-            return {"tuple" if isinstance(value, tuple) else "list": items}
-        if isinstance(value, Mapping):
-            return {"dict": [self._pair(key, item, where) for key, item in value.items()]}
-        if isinstance(value, slice):
-            ends = (value.start, value.stop, value.step)
-            return {"slice": [self.pack(end, where) for end in ends]}
-        if isinstance(value, (np.dtype, type)) and value in (np.float32, np.float64):
-            return {"dtype": np.dtype(value).name}
-        if sp.issparse(value):
-            stored = sp.csr_array(value)
-            parts = [self._stored(a) for a in (stored.data, stored.indices, stored.indptr)]
-            return {"sparse": [list(stored.shape), *parts]}
-        if isinstance(value, np.ndarray):
-            return self._array(value, where)
-        raise InputError(_refusal(value, where))
-
-    def _pair(self, key: Any, item: Any, where: str) -> list[Any]:
-        if not isinstance(key, (str, int)):
-            raise InputError(f"{where} has the key {key!r}, which cannot be saved")
-        return [key, self.pack(item, f"{where}[{key!r}]")]
-
-    def _array(self, value: np.ndarray, where: str) -> Any:
-        if not value.dtype.hasobject:
-            return {"array": self._stored(value)}
-        if value.ndim == 1 and all(isinstance(item, (str, int)) for item in value):
-            return {"names": value.tolist()}
-        raise InputError(f"{where} holds Python objects, which cannot be saved without pickle")
-
-    def _stored(self, value: np.ndarray) -> str:
-        name = f"array{len(self.arrays)}"
-        self.arrays[name] = value
+    def store(array: np.ndarray) -> str:
+        arrays[name := f"array{len(arrays)}"] = array
         return name
 
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, PLAIN):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else {"float": str(value)}
+    name = type(value).__name__
+    if is_dataclass(value) and _registered.get(name) is type(value):
+        inside = {f.name: getattr(value, f.name) for f in fields(value)}
+        return {name: {n: _pack(v, f"{where}.{n}", arrays) for n, v in inside.items()}}
+    if isinstance(value, (list, tuple)):
+        items = [_pack(item, f"{where}[{i}]", arrays) for i, item in enumerate(value)]
+        return {"tuple" if isinstance(value, tuple) else "list": items}
+    if isinstance(value, Mapping) and all(isinstance(key, (str, int)) for key in value):
+        pairs = value.items()
+        return {"dict": [[key, _pack(v, f"{where}[{key!r}]", arrays)] for key, v in pairs]}
+    if isinstance(value, slice):
+        return {"slice": [value.start, value.stop, value.step]}
+    if isinstance(value, (np.dtype, type)) and value in (np.float32, np.float64):
+        return {"dtype": np.dtype(value).name}
+    if sp.issparse(value):
+        stored = sp.csr_array(value)
+        parts = [store(part) for part in (stored.data, stored.indices, stored.indptr)]
+        return {"sparse": [list(stored.shape), *parts]}
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return {"array": store(value)}
+    if isinstance(value, np.ndarray) and all(isinstance(item, (str, int)) for item in value):
+        return {"names": value.tolist()}
+    raise InputError(_refusal(value, where))
 
-class Unpacker:
-    """Convert JSON back to values, using the arrays of the archive; refuse unknown kinds."""
 
-    def __init__(self, arrays: Mapping[str, Any]) -> None:
-        self._arrays = arrays
-
-    def unpack(self, packed: Any) -> Any:
-        """Return the value that `Packer.pack` described."""
-        if isinstance(packed, (*PLAIN, float)):
-            return packed
-        if not isinstance(packed, dict) or len(packed) != 1:
-            raise FileFormatError(f"not a value: {str(packed)[:80]}")
-        (kind, inside), *_ = packed.items()
-        if kind in _registered:
-            return self._part(_registered[kind], inside)
-        if kind == "list":
-            return [self.unpack(item) for item in inside]
-        if kind == "tuple":
-            return tuple(self.unpack(item) for item in inside)
-        if kind == "dict":
-            return {key: self.unpack(item) for key, item in inside}
-        return self._leaf(kind, inside)
-
-    def _leaf(self, kind: str, inside: Any) -> Any:
-        if kind == "array":
-            return self._arrays[inside]
-        if kind == "names":
-            if not all(isinstance(name, (str, int)) for name in inside):
-                raise FileFormatError(f"names must be texts or numbers: {ADVICE}")
-            return np.array(inside, dtype=object)
-        if kind == "sparse":
-            shape, *names = inside
-            parts = tuple(self._arrays[name] for name in names)
-            return sound_sparse(sp.csc_array(parts, shape=tuple(shape)[::-1])).T
-        if kind == "slice":
-            return slice(*(self.unpack(end) for end in inside))
-        if kind == "float" and inside in ("nan", "inf", "-inf"):
-            return float(inside)
-        if kind == "dtype" and inside in ("float32", "float64"):
-            return np.dtype(inside).type
-        raise FileFormatError(f"unknown kind of value {str(kind)[:80]!r}")
-
-    def _part(self, part: Any, inside: Mapping[str, Any]) -> Any:
-        wanted = {f.name for f in fields(part)}
-        needed = {f.name for f in fields(part) if f.default is MISSING}
-        if not needed <= set(inside) <= wanted:
-            raise FileFormatError(f"{part.__name__} has the fields {', '.join(inside)}: {ADVICE}")
-        return part(**{name: self.unpack(value) for name, value in inside.items()})
+def _unpack(packed: Any, arrays: Mapping[str, Any]) -> Any:
+    """Return the value that `_pack` described; refuse unknown kinds."""
+    if isinstance(packed, (*PLAIN, float)):
+        return packed
+    (kind, inside), *more = packed.items()
+    if kind in _registered and not more:
+        part = _registered[kind]
+        return part(**{name: _unpack(value, arrays) for name, value in inside.items()})
+    if kind in ("list", "tuple"):
+        items = [_unpack(item, arrays) for item in inside]
+        return items if kind == "list" else tuple(items)
+    if kind == "dict":
+        return {key: _unpack(item, arrays) for key, item in inside}
+    if kind == "array":
+        return arrays[inside]
+    if kind == "names" and all(isinstance(name, (str, int)) for name in inside):
+        return np.array(inside, dtype=object)
+    if kind == "sparse":
+        shape, *names = inside
+        parts = tuple(arrays[name] for name in names)
+        return sound_sparse(sp.csc_array(parts, shape=tuple(shape)[::-1])).T
+    if kind == "slice" and all(isinstance(end, PLAIN) for end in inside):
+        return slice(*inside)
+    if kind == "float" and inside in ("nan", "inf", "-inf"):
+        return float(inside)
+    if kind == "dtype" and inside in ("float32", "float64"):
+        return np.dtype(inside).type
+    raise FileFormatError(f"unknown kind of value {str(kind)[:80]!r}")
 
 
 def _refusal(value: Any, where: str) -> str:
-    kind = getattr(value, "__name__", type(value).__name__)
-    if callable(value) and where == "parameter missing":
-        return (
-            f"{where} is the function {kind}, which cannot be saved without pickle: fill the "
-            'tables with it before the fit, use missing="median" or "knn", or keep the model with '
-            "joblib"
-        )
+    """Return why a value cannot be saved, and what to do."""
+    kind, advice = f"a {type(value).__name__}", "keep the model with joblib"
     if callable(value):
-        return (
-            f"{where} is the function {kind}, which cannot be saved without pickle: fit on kernels "
-            'computed with it (kernel="precomputed"), or keep the model with joblib'
-        )
-    if where.startswith("parameter"):
+        kind = f"the function {getattr(value, '__name__', value)}"
+        advice = "apply it to the views before the fit, or keep the model with joblib"
+    elif where.startswith("parameter "):
         name = where.removeprefix("parameter ")
-        return (
-            f"{where} is a {kind}, which cannot be saved without pickle; a fitted model does not "
-            f"need it: call model.set_params({name}=None), then save"
-        )
-    return f"{where} is a {kind}, which cannot be saved without pickle"
+        advice = f"a fitted model does not need it: call model.set_params({name}=None), then save"
+    return f"{where} is {kind}, which cannot be saved without pickle; {advice}"

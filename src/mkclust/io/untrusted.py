@@ -37,11 +37,11 @@ def call_in_child(
     memory_limit: float | None = None,
     time_limit: float = 600.0,
 ) -> Any:
-    """Call `read`, `inspect` or `read_table` in a child process.
+    """Call `read` or `inspect` in a child process.
 
     Parameters
     ----------
-    function : {"read", "inspect", "read_table"}
+    function : {"read", "inspect"}
     path : path or list of paths
     options : mapping
         Further arguments of the function.
@@ -53,27 +53,26 @@ def call_in_child(
 
     Returns
     -------
-    MultiView, list of Variable, or DataFrame
+    MultiView or list of Variable
     """
     most = physical_memory() / 2 if memory_limit is None else memory_limit
     if not most > 0 or not time_limit > 0:
         raise InputError("memory_limit and time_limit must be positive")
-    paths = (
-        [os.fspath(path)] if isinstance(path, (str, os.PathLike)) else list(map(os.fspath, path))
-    )
+    single = isinstance(path, (str, os.PathLike))
+    paths = os.fspath(path) if single else list(map(os.fspath, path))
     with TemporaryDirectory(prefix="mkclust-") as folder:
         target = Path(folder, "result.npz")
-        single = isinstance(path, (str, os.PathLike))
-        order = {"function": function, "path": paths[0] if single else paths,
-                 "options": dict(options), "memory": most, "target": str(target)}  # fmt: skip
-        _run(order, ", ".join(map(str, paths))[:200], time_limit)
+        order = {"function": function, "path": paths, "options": dict(options), "memory": most,
+                 "target": str(target)}  # fmt: skip
+        _run(order, str(paths)[:200], time_limit)
         found = _read_result(target)
     for category, text in found["warnings"]:
         warn(text, getattr(exceptions, category, exceptions.MkclustWarning))
     if "error" in found:
         kind, text = found["error"]
         raise (FileFormatError if kind == FileFormatError.__name__ else InputError)(text)
-    return _rebuild(found["value"])
+    value = found["value"]
+    return value if isinstance(value, list) else MultiView(**value)
 
 
 def _run(order: dict[str, Any], what: str, time_limit: float) -> None:
@@ -111,35 +110,21 @@ def _read_result(target: Path) -> dict[str, Any]:
     return read_archive(target).fitted
 
 
-def _rebuild(value: Any) -> Any:
-    if isinstance(value, list):
-        return value
-    if "views" in value:
-        return MultiView(**value)
-    import pandas as pd
-
-    columns = {p: column for p, column in enumerate(value["columns"])}
-    frame = pd.DataFrame(columns, index=value["index"])
-    return frame.set_axis(value["names"], axis=1)
-
-
 def serve() -> None:
     """Carry out the order on standard input, in the child."""
     order = json.load(sys.stdin)
-    from . import read_table, reading  # before the limit, so that it holds for the file alone
+    from . import reading  # before the limit, so that it holds for the file alone
 
-    functions: dict[str, Any] = {
-        "read": reading.read,
-        "inspect": reading.inspect,
-        "read_table": read_table,
-    }
+    functions: dict[str, Any] = {"read": reading.read, "inspect": reading.inspect}
     _limit_memory(int(order["memory"]))
     found: dict[str, Any] = {}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", exceptions.MkclustWarning)
         try:
             value = functions[order["function"]](order["path"], **order["options"])
-            found["value"] = _plain(value)
+            if isinstance(value, MultiView):
+                value = {name: getattr(value, name) for name in VIEWS}
+            found["value"] = value
         except InputError as error:
             found["error"] = [type(error).__name__, str(error)]
         except MemoryError:
@@ -161,26 +146,3 @@ def _limit_memory(memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (memory, memory))
     resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
-
-
-def _plain(value: Any) -> Any:
-    """Return a result as values that `write_archive` stores."""
-    if isinstance(value, list):
-        return value
-    if isinstance(value, MultiView):
-        return {name: getattr(value, name) for name in VIEWS}
-    columns = [value.iloc[:, p] for p in range(value.shape[1])]
-    return {
-        "names": [str(name) for name in value.columns],
-        "index": None if value.index.dtype.kind in "iu" else [str(name) for name in value.index],
-        "columns": [
-            column.to_numpy() if column.dtype.kind in "iufb" else list(map(_plain_cell, column))
-            for column in columns
-        ],
-    }
-
-
-def _plain_cell(cell: Any) -> Any:
-    if cell is None or cell != cell:
-        return None
-    return cell if isinstance(cell, (str, int, float)) else str(cell)
