@@ -27,6 +27,7 @@ from ..methods import DEFAULT, estimator_for
 from ..progress import listening
 from ..report import pageable, prepare_report, write_report
 from ..report.answers import answer_questions
+from ..report.words import counted
 from . import app
 from .arguments import (
     AsJson,
@@ -222,10 +223,9 @@ def complete(run: Run, data: Any) -> None:
     console = Console(highlight=False, quiet=run.quiet, stderr=run.json)
     print_summary(console, run, data)
     written = "Replaced the earlier result in" if replaces else "Written to"
-    files = ", ".join([*result["files"], "result.json"])
-    console.print(clean(f"{written} {run.folder.path}: {files}"))
-    spent = ", ".join(f"{name} {seconds:.1f}" for name, seconds in run.seconds.items())
-    console.print(f"[dim]Seconds: {spent}[/]")
+    shown = [name for name in ("report.html", "labels.csv") if name in result["files"]]
+    more = f" and {counted(len(result['files']) + 1 - len(shown), 'more file')}"
+    console.print(clean(f"{written} {run.folder.path}: {', '.join(shown)}{more}"))
     if run.json:
         print_result(run.folder.path, result)
 

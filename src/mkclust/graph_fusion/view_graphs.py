@@ -140,10 +140,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
                 )
             left = left_out(self.metrics(p), self.views.kinds[p])
             if left:
-                found.append(
-                    f"{name}: the metric {' and '.join(left)} was left out, because all samples "
-                    "are equally far apart, or all rows have nearly the same direction"
-                )
+                found.append(f"{name}: without {' and '.join(left)}, under which all are alike")
         return found
 
     def spreads(self) -> tuple[tuple[float, ...], ...]:
