@@ -77,8 +77,8 @@ def cluster(
     Examples
     --------
     >>> from mkclust import cluster, datasets
-    >>> views = datasets.make_views(60, n_clusters=2, n_views=2, noise=0.3, random_state=0)
-    >>> model = cluster(views, 2, random_state=0)
+    >>> views = datasets.make_views(90, n_clusters=3, n_views=2, noise=0.3, random_state=0)
+    >>> model = cluster(views, 3, random_state=0)
     >>> model.title, sorted(model.labels_.tolist()).count(0)
     ('Graph fusion', 30)
     >>> print(model.describe()[0])

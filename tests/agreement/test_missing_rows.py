@@ -1,6 +1,5 @@
 """Samples that some views lack: what is estimated, what is recovered, what is refused."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -11,13 +10,11 @@ from hypothesis import strategies as st
 from mkclust import MKCDNM, GraphFusion, MultiView, datasets, metrics, write_report
 from mkclust.agreement.overlap import overlap, overlap_on_common_rows
 from mkclust.agreement.subspaces import KernelSubspaces
-from mkclust.cli.app import app
-from mkclust.data.missing import check_presence, common_rows, presence_words
+from mkclust.data.missing import check_presence, common_rows
 from mkclust.dual_noise.consensus import dual_noise
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.eigenpairs import Spectrum
-from mkclust.methods import METHODS
 
 pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
 
@@ -133,31 +130,6 @@ def test_overlaps_keep_their_bounds_whatever_is_missing(seed, n, share):
 # ---------------------------------------------------------------- planted clusters
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.5])
-def test_planted_clusters_are_found_also_of_samples_in_one_view(share):
-    # The border of two clusters is five deviations from their centres in every single view.
-    views = planted(share=share, noise=0.4)
-    model = MKCDNM(3, random_state=0).fit(views)
-    alone = model.support_ == 1
-    assert metrics.accuracy(views.labels, model.labels_) == 1.0
-    assert alone.sum() >= (10 if share == 0.5 else 0)
-    np.testing.assert_array_equal(model.support_, views.present.sum(axis=1))
-
-
-def test_the_order_of_views_and_samples_does_not_matter():
-    views = planted(noise=1.5)
-    rng = np.random.default_rng(3)
-    rows, order = rng.permutation(len(views)), [2, 0, 3, 1]
-    turned = views[rows].select([views.names[p] for p in order])
-    one, two = (MKCDNM(3, random_state=0).fit(data) for data in (views, turned))
-    np.testing.assert_array_equal(two.presence_, one.presence_[np.ix_(rows, order)])
-    np.testing.assert_array_equal(two.dimensions_, one.dimensions_[order])
-    np.testing.assert_allclose(two.agreement_, one.agreement_[np.ix_(order, order)], atol=1e-9)
-    P, R = (model.embedding_ @ model.embedding_.T for model in (one, two))
-    np.testing.assert_allclose(R, P[np.ix_(rows, rows)], atol=1e-6)
-    assert metrics.ari(one.labels_[rows], two.labels_) == 1.0
-
-
 def test_a_noise_view_is_still_called_unrelated():
     views = datasets.make_views(240, 3, 3, noise=1.0, n_noise_views=1, random_state=0)
     views = MultiView(views, present=some_missing(240, 4, 0.3, 0))
@@ -165,18 +137,6 @@ def test_a_noise_view_is_still_called_unrelated():
         warnings.simplefilter("ignore")
         model = MKCDNM(3, random_state=0).fit(views)
     assert model.unrelated_views_ == ["noise1"]
-
-
-def test_given_kernels_and_features_are_the_same_thing():
-    views = planted()
-    whole = np.full((4, 180, 180), np.nan)
-    for p, K in enumerate(KernelBank(views, KernelRecipe(center=False, normalize=False))):
-        rows = np.flatnonzero(views.present[:, p])
-        whole[p][np.ix_(rows, rows)] = K
-    one = MKCDNM(3, random_state=0).fit(views)
-    two = MKCDNM(3, kernel="precomputed", random_state=0).fit(whole)
-    np.testing.assert_array_equal(one.presence_, two.presence_)
-    np.testing.assert_array_equal(one.labels_, two.labels_)
 
 
 def test_the_embedding_is_orthonormal_and_the_noise_has_its_signs():
@@ -223,54 +183,7 @@ def test_pairs_of_views_that_meet_in_few_samples_are_left_out_and_said(tmp_path)
 # ---------------------------------------------------------------- what is said
 
 
-def test_what_is_missing_is_said_in_words():
-    views = planted()
-    with pytest.warns(MissingRowsWarning, match="samples lack at least one view"):
-        model = MKCDNM(3, random_state=0).fit(views)
-    support = views.present.sum(axis=1)
-    words = presence_words(views.present, views.names)
-    assert words in model.notes_
-    assert f"{(support < 4).sum()} of 180 samples lack at least one view" in words
-    assert f"{(support == 1).sum()} are in one view only" in words
-
-
-def test_a_report_and_a_pickle_of_such_a_model(tmp_path):
-    views = planted()
-    model = pickle.loads(pickle.dumps(MKCDNM(3, random_state=0).fit(views)))
-    page = write_report(model, tmp_path / "page.html", views).read_text()
-    assert "samples lack at least one view" in page
-
-
-def test_tables_of_different_patients_on_the_command_line(tmp_path):
-    from typer.testing import CliRunner
-
-    pd = pytest.importorskip("pandas")
-    views = planted(n=60, share=0.25)
-    for p, name in enumerate(views.names):
-        frame = pd.DataFrame(views.own_rows(p), index=np.flatnonzero(views.present[:, p]))
-        frame.index = [f"patient{i}" for i in frame.index]
-        frame.sample(frac=1, random_state=p).to_csv(tmp_path / f"{name}.csv", index_label="id")
-    out = tmp_path / "out"
-    done = CliRunner().invoke(app, ["cluster", str(tmp_path), "-k", "3", "-o", str(out)])
-    assert done.exit_code == 0, done.output
-    assert "samples lack at least one view" in " ".join(done.output.split())
-    table = pd.read_csv(out / "labels.csv", index_col="sample")
-    order = [int(name.removeprefix("patient")) for name in table.index]
-    assert sorted(order) == list(range(60))
-    assert metrics.accuracy(views.labels[order], table["cluster"]) == 1.0
-    np.testing.assert_array_equal(table["views"], views.present.sum(axis=1)[order])
-
-
 # ---------------------------------------------------------------- what is refused
-
-
-@pytest.mark.parametrize("name", sorted(set(METHODS) - {"graph-fusion", "mkc-dnm"}))
-def test_the_compared_methods_refuse_and_name_the_sample(name):
-    views = MultiView(planted(n=40), index=[f"s{i}" for i in range(40)])
-    i, p = np.argwhere(~views.present)[0]
-    message = rf"'{views.names[p]}' lacks sample 's{i}'.*needs every sample.*MKC-DNM"
-    with pytest.raises(InputError, match=message):
-        METHODS[name](3).fit(views)
 
 
 def test_too_few_rows_and_views_that_do_not_meet():
@@ -285,15 +198,6 @@ def test_too_few_rows_and_views_that_do_not_meet():
     with pytest.raises(InputError, match=r"no more than 3 samples.*view1 / view2"):
         MKCDNM(3).fit([left, right])
     assert check_presence(MultiView([a, b]), 3) == ()
-
-
-def test_a_sample_in_no_view_is_named():
-    a, b = np.ones((5, 2)), np.ones((5, 3))
-    a[3] = b[3] = np.nan
-    with pytest.raises(InputError, match=r"in no view at all \(3\)"):
-        MKCDNM(2).fit([a, b])
-    with pytest.raises(InputError, match=r"in no view at all \(3\)"):
-        MKCDNM(2).fit(a)
 
 
 def test_a_sample_of_unused_views_has_edges_still():

@@ -11,29 +11,14 @@ from _support.fits import estimator
 from mkclust import MKCDNM
 from mkclust.base import MultiViewClusterer
 from mkclust.baselines import AKKM, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SPMKC
-from mkclust.baselines.base import Trace
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import ConvergenceWarning, DegenerateWarning, InputError, MkclustWarning
 from mkclust.methods import METHODS
-from mkclust.metrics import accuracy
 
 pytestmark = pytest.mark.versions
 
 SEVEN = [AKKM, MKKM, MKKMMR, ONKC, LFMKC, OPLF, HMKC]
 VIEWS = make_views(60, n_clusters=3, n_views=3, noise=0.8, random_state=1)
-
-
-@pytest.mark.parametrize("kind", SEVEN)
-def test_fitted(kind):
-    model = kind(3, random_state=0).fit(VIEWS)
-    assert accuracy(VIEWS.labels, model.labels_) == 1.0
-    assert model.embedding_.shape == (60, 3)
-    assert model.weights_.shape == (3,)
-    assert (model.weights_ >= 0).all()
-    assert model.objective_history_.shape == (model.n_iter_,)
-    assert model.converged_ is True
-    assert model.title
-    assert model.reference
 
 
 @pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
@@ -78,16 +63,15 @@ HARD = {  # some methods do not return k clusters here
 }
 
 
-@pytest.mark.parametrize("case", HARD)
-@pytest.mark.parametrize("kind", METHODS.values(), ids=METHODS)
-def test_another_number_of_clusters_is_warned_of(kind, case):
-    views, k = HARD[case]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        found = len(np.unique(estimator(kind.name, k, kernel="linear").fit(views).labels_))
-    named = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
-    numbers = [re.findall(r"\d+", message) for message in named]
-    assert found == k or any({str(found), str(k)} <= set(given) for given in numbers)
+@pytest.mark.parametrize("name", METHODS)
+def test_another_number_of_clusters_is_warned_of(name):
+    for case, (views, k) in HARD.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = len(np.unique(estimator(name, k, kernel="linear").fit(views).labels_))
+        named = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+        numbers = [set(re.findall(r"\d+", message)) for message in named]
+        assert found == k or any({str(found), str(k)} <= given for given in numbers), case
 
 
 @pytest.mark.parametrize(
@@ -185,15 +169,6 @@ def test_oplf_fills_empty_clusters(two_clusters_of_three):
     assert len(np.unique(model.labels_)) == 3
 
 
-def test_stopping_at_the_cap_warns(monkeypatch):
-    monkeypatch.setattr("mkclust.baselines.mkkm.Trace", lambda **rule: Trace(0.0, 2, cap=3))
-    hard = make_views(60, n_views=3, noise=3.0, random_state=1)
-    with pytest.warns(ConvergenceWarning, match="MKKM stopped at its cap of 3 iterations"):
-        model = MKKM(3, random_state=0).fit(hard)
-    assert model.converged_ is False
-    assert model.n_iter_ == 3
-
-
 @pytest.mark.parametrize("model", [MKCDNM(3, max_dimension=4), SPMKC(3, lam1=1e4)])
 def test_warnings_point_to_the_line_that_called(model):
     views = make_views(60, n_views=2, n_noise_views=1, random_state=0)
@@ -202,12 +177,12 @@ def test_warnings_point_to_the_line_that_called(model):
     assert {warning.filename for warning in caught} == {__file__}
 
 
-@pytest.mark.parametrize("value", [1e-320, 10**400, float("inf")])
 @pytest.mark.parametrize(
     ("method", "parameter"),
     [("spmkc", "lam1"), ("spmkc", "lam3"), ("cagl", "alpha"), ("onkc", "rho")],
 )
-def test_extreme_parameters_are_refused_by_name(method, parameter, value):
+def test_extreme_parameters_are_refused_by_name(method, parameter):
     views = make_views(30, 3, 2, random_state=0)
-    with pytest.raises(InputError, match=f"^{parameter} must be"):
-        METHODS[method](3, **{parameter: value}).fit(views)
+    for value in (1e-320, 1e308, 10**400, float("inf")):
+        with pytest.raises(InputError, match=f"^{parameter} must be"):
+            METHODS[method](3, **{parameter: value}).fit(views)

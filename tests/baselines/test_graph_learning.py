@@ -1,14 +1,11 @@
 """SWMC, SPMKC and CAGL: what they share, SWMC's reference outputs, and hard cases."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.linalg
 from scipy.io import loadmat
 
 from _support.optimality import assert_monotone
-from mkclust import metrics
 from mkclust.baselines import CAGL, SPMKC, SWMC, swmc
 from mkclust.baselines import graph_learning as graphs
 from mkclust.baselines.linalg import weighted_sum
@@ -16,8 +13,6 @@ from mkclust.baselines.simplex import project_rows
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import ConvergenceWarning, InputError
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-
-THREE = [SWMC, SPMKC, CAGL]
 
 
 @pytest.fixture(scope="module")
@@ -143,39 +138,6 @@ def test_swmc_warns_of_more_and_of_fewer_clusters_than_asked(n, given, k, settin
 
 
 # All three as estimators
-
-
-@pytest.mark.parametrize("kind", THREE)
-def test_planted_clusters_are_recovered_twice(kind, planted):
-    one, two = (kind(3, random_state=0).fit(planted) for _ in range(2))
-    assert metrics.accuracy(planted.labels, one.labels_) == 1.0
-    np.testing.assert_array_equal(one.graph_, two.graph_)
-    np.testing.assert_array_equal(one.labels_, two.labels_)
-    assert one.weights_.shape == (3,)
-
-
-@pytest.mark.parametrize("kind", THREE)
-@pytest.mark.parametrize("case", ["one cluster", "n = k", "copies"])
-def test_odd_data(kind, case, planted):
-    X, rng = planted.views[0], np.random.default_rng(0)
-    copies = np.repeat(rng.standard_normal((4, 3)), 5, axis=0)
-    views, k = {
-        "one cluster": (planted, 1),
-        "one view": ([X], 3),
-        "twins": ([X, X, planted.views[1]], 3),
-        "n = k": ([rng.standard_normal((5, 3)), rng.standard_normal((5, 2))], 5),
-        "pair": ([rng.standard_normal((2, 3))], 2),
-        "copies": ([copies, copies], 4),
-    }[case]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model = kind(k, random_state=0).fit(views)
-    assert np.isfinite(model.graph_).all()
-    assert np.isfinite(model.weights_).all()
-    assert np.unique(model.labels_).tolist() == list(range(model.labels_.max() + 1))
-    if case == "twins":
-        assert model.weights_[0] == pytest.approx(model.weights_[1])
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,19 @@
 """Samples that some views lack: refused by the compared methods, or placed by their neighbors."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from _support.fits import fit_quietly
-from mkclust import METHODS, MultiView, cluster, metrics
+from mkclust import METHODS, MultiView, metrics
 from mkclust.baselines import COMPARED
 from mkclust.data.datasets import make_views
-from mkclust.exceptions import InputError, MissingRowsWarning
-from mkclust.inspection import choose_k, stability, verify, view_influence
+from mkclust.exceptions import InputError
 
 N, K = 60, 3
 WHOLE = make_views(N, K, 3, noise=0.3, separation=6.0, random_state=0)
 NAMES = [method.name for method in COMPARED]
 every_compared = pytest.mark.parametrize("name", NAMES)
-every_method = pytest.mark.parametrize("name", METHODS)
 
 
 def incomplete(share=0.2, kernels=False):
@@ -62,11 +58,6 @@ def test_complete_samples_are_fitted_and_the_others_placed(name, fits):
     assert model.support_.tolist() == views.present.sum(axis=1).tolist()
 
 
-def test_the_user_is_told():
-    with pytest.warns(MissingRowsWarning, match="have the cluster of their nearest fitted samples"):
-        cluster(incomplete(), K, method="akkm", parameters={"missing_rows": "complete"})
-
-
 @pytest.mark.parametrize("name", ["akkm", "swmc"])
 @pytest.mark.parametrize("kind", ["kernels", "sparse"])
 def test_kernels_and_sparse_views(name, kind):
@@ -88,20 +79,3 @@ def test_too_few_complete_samples_are_counted():
     present[:20, 0] = present[20:40, 1] = present[40:58, 2] = False
     with pytest.raises(InputError, match="2 of the 60 samples are in every view, too few for 3"):
         fit_quietly("akkm", MultiView(WHOLE, present=present), K, missing_rows="complete")
-
-
-@every_method
-def test_every_question_is_answered_or_refused(name, fits):
-    views = incomplete()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = fits.get(name) or fit_quietly(name, views, K)
-        assert choose_k(model, views, [K]).k == K
-        found = stability(model, views, n_splits=2)
-        assert found.labels.tolist() == model.labels_.tolist()
-        assert [left.ari for left in view_influence(model, views).without] == [1.0] * 3
-        if name in ("graph-fusion", "mkc-dnm"):
-            assert verify(model, views).holds
-            return
-        with pytest.raises(InputError, match="has no verification"):
-            verify(model, views)

@@ -19,14 +19,6 @@ pd = pytest.importorskip("pandas")
 # ---------------------------------------------------------------- one order for all
 
 
-def test_frames_are_aligned_by_their_index():
-    a = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "y", "z"])
-    b = pd.DataFrame({"v": [30.0, 10, 20]}, index=["z", "x", "y"])
-    views = MultiView([a, b])
-    np.testing.assert_array_equal(views.views[1].ravel(), [10, 20, 30])
-    np.testing.assert_array_equal(views.index, ["x", "y", "z"])
-
-
 def test_repeated_names_are_refused_where_tables_are_joined():
     a = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "x", "z"])
     with pytest.raises(InputError, match=r"several rows named \['x'\]"):
@@ -39,13 +31,6 @@ def test_frames_that_share_no_sample_are_refused_with_their_first_names():
     b = pd.DataFrame({"v": [1.0, 2]}, index=["X", "Y"])
     with pytest.raises(InputError, match=r"'first' has no sample in common.*'x'.*'second' 'X'"):
         MultiView({"first": a, "second": b})
-
-
-def test_repeated_samples_in_another_order_cannot_be_aligned():
-    a = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "y", "z"])
-    b = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "x", "z"])
-    with pytest.raises(InputError, match=r"'view2' has several rows named \['x'\]"):
-        MultiView([a, b])
 
 
 def test_an_array_beside_frames_cannot_follow_their_order():
@@ -100,16 +85,6 @@ def test_frames_of_different_samples_are_joined_first_frame_first():
     many = pd.DataFrame({"v": np.arange(20.0)})
     noted = MultiView([many, many.iloc[:3]]).notes
     assert noted == ("View 'view2' lacks 17 samples: 3, 4, 5, 6, 7 and 12 more.",)
-
-
-def test_rows_of_nan_are_samples_the_view_lacks():
-    source = two()
-    source["shape"][[1, 4]] = np.nan
-    views = MultiView(source)
-    np.testing.assert_array_equal(views.present[:, 0], [1, 0, 1, 1, 0, 1])
-    assert views.present[:, 1].all()
-    np.testing.assert_array_equal(views.own_rows(0), source["shape"][[0, 2, 3, 5]])
-    np.testing.assert_array_equal(views.own_rows(1), source["colour"])
 
 
 def test_presence_follows_rows_views_copies_and_pickles():

@@ -1,15 +1,13 @@
 """NaN cells: refused by default, filled on request, in a fit, in new samples and from files."""
 
-import json
 import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.utils import get_tags
 
-from _support.fits import estimator, fit_quietly
+from _support.fits import estimator
 from mkclust import METHODS, MultiView, cluster, load, metrics
 from mkclust.data.datasets import make_views
 from mkclust.data.missing import impute
@@ -58,15 +56,6 @@ def test_the_imputer_is_that_of_scikit_learn(method):
     plain = fitted("graph-fusion", list(found.views))
     np.testing.assert_array_equal(fitted("graph-fusion", gappy, missing=method).labels_,
                                   plain.labels_)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_complete_tables_are_left_alone(name):
-    expected = fit_quietly(name, WHOLE, K).labels_
-    model = fitted(name, WHOLE, missing="median")
-    np.testing.assert_array_equal(model.labels_, expected)
-    assert model.gap_shares_.tolist() == [0.0, 0.0]
-    assert not any("NaN" in note for note in model.notes_)
 
 
 @pytest.mark.parametrize("name", PREDICTING)
@@ -158,12 +147,6 @@ def test_one_table_and_its_parts_are_filled():
     assert not get_tags(model.set_params(missing=None)).input_tags.allow_nan
 
 
-def test_sparse_views_beside_tables_with_gaps():
-    views = [with_gaps()[0], sp.csr_array(WHOLE.views[1])]
-    model = fitted("graph-fusion", views, missing="median")
-    np.testing.assert_array_equal(model.predict(views), model.labels_)
-
-
 def test_rows_in_chunks_are_not_filled(tmp_path):
     np.save(tmp_path / "a.npy", WHOLE.views[0])
     rows = {"a": tmp_path / "a.npy"}
@@ -184,28 +167,3 @@ def test_questions_fill_the_gaps_too(name):
         assert choose_k(model, gappy, [K]).k == K
         assert stability(model, gappy, n_splits=2).labels.tolist() == model.labels_.tolist()
         assert len(view_influence(model, gappy).without) == 2
-
-
-def test_the_command_line_fills_gaps(run, tmp_path):
-    pd = pytest.importorskip("pandas")
-    (tmp_path / "tables").mkdir()
-    for number, view in enumerate(with_gaps()):
-        frame = pd.DataFrame(view, index=[f"p{i}" for i in range(N)]).add_prefix("g")
-        frame.rename_axis("id").to_csv(tmp_path / "tables" / f"t{number}.csv")
-    code, _, err = run("cluster", "tables", "-k", K, "-o", "out")
-    assert code == 2
-    assert "view 't0' has" in err and "--missing median or --missing knn" in err
-    assert not (tmp_path / "out").exists()
-    code, out, _ = run("cluster", "tables", "-k", K, "--missing", "knn", "--save", "m.npz",
-                       "-o", "out", "--no-stability")  # fmt: skip
-    assert code == 0
-    assert "were NaN and filled by the mean of the five nearest samples" in " ".join(out.split())
-    result = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert result["parameters"]["missing"] == "knn"
-    assert all(0 < share < 0.1 for share in result["fitted"]["gap_shares"])
-    assert "filled by the mean of the five" in (tmp_path / "out" / "report.html").read_text()
-    assert run("predict", "m.npz", "tables", "-o", "new")[0] == 0
-    labels = [pd.read_csv(tmp_path / f / "labels.csv")["cluster"].tolist() for f in ("out", "new")]
-    assert labels[0] == labels[1]
-    code, _, err = run("cluster", "tables", "-k", K, "--missing", "mean")
-    assert code == 2 and "--missing" in err

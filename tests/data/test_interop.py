@@ -1,7 +1,5 @@
 """Other people's tables and tools: pandas, polars, MuData, scikit-learn's pipelines, joblib."""
 
-import io
-import pickle
 from types import SimpleNamespace
 
 import numpy as np
@@ -60,19 +58,6 @@ def test_polars_frames_are_views(pl, views):
     assert MultiView(frames[0]).shape == (90, 10)
 
 
-def test_a_polars_table_is_split_by_columns(pl, views):
-    frame = frames_of(pl, views)[0]
-    for columns in (
-        {"a": ["c0", "c1", "c2", "c3"], "b": [f"c{i}" for i in range(4, 10)]},
-        {"a": [0, 1, 2, 3], "b": slice(4, 10)},
-        ["a"] * 4 + ["b"] * 6,
-    ):
-        found = model(columns=columns).fit(frame)
-        assert list(found.view_names_in_) == ["a", "b"]
-        assert list(found.feature_names_in_) == frame.columns
-        np.testing.assert_array_equal(found.predict(frame[:7]), found.labels_[:7])
-
-
 def test_polars_columns_that_are_no_numbers_are_named(pl, views):
     frames = frames_of(pl, views)
     with pytest.raises(InputError, match=r"'view1' has 1 non-numeric column \('kind'\)"):
@@ -95,22 +80,6 @@ def test_the_embedding_comes_out_as_a_frame(library, views):
         np.testing.assert_allclose(found.to_numpy(), line.embedding_, atol=1e-9)
     assert list(line.get_feature_names_out()) == ["mkcdnm0", "mkcdnm1", "mkcdnm2"]
     assert isinstance(clone(line).set_output(transform="default").fit_transform(views), np.ndarray)
-
-
-def test_the_rows_of_a_frame_keep_their_names(pd, views):
-    frame = pd.DataFrame(views.views[0], index=SAMPLES).add_prefix("c")
-    line = model().set_output(transform="pandas").fit(frame)
-    assert list(line.transform(frame[10:20]).index) == SAMPLES[10:20]
-
-
-def test_columns_of_one_table_must_be_the_fitted_ones(pd, views):
-    frame = pd.DataFrame(views.views[0]).add_prefix("c")
-    line = model().fit(frame)
-    np.testing.assert_array_equal(line.predict(frame[frame.columns[::-1]]), line.labels_)
-    with pytest.raises(InputError, match=r"the table lacks 1 of the 10 columns.*'c3'"):
-        line.predict(frame.drop(columns="c3"))
-    with pytest.raises(ValueError, match="expecting 10 features"):
-        line.predict(frame.to_numpy()[:, :9])
 
 
 # ---------------------------------------------------------------- scikit-learn, joblib
@@ -142,22 +111,6 @@ def test_model_selection_predicts_held_out_samples(views):
     assert labels.shape == (90,)
 
 
-def test_copies_predict_alike(views):
-    joblib = pytest.importorskip("joblib")
-    line = model().fit(views[:60])
-    expected = line.transform(views)
-    kept = io.BytesIO()
-    joblib.dump(line, kept)
-    kept.seek(0)
-    for again in (pickle.loads(pickle.dumps(line)), joblib.load(kept)):
-        np.testing.assert_array_equal(again.transform(views), expected)
-    assert not hasattr(clone(line), "labels_")
-    parts = joblib.Parallel(n_jobs=2, prefer="threads")(
-        joblib.delayed(line.predict)(views[start : start + 30]) for start in (0, 30, 60)
-    )
-    np.testing.assert_array_equal(np.concatenate(parts), line.predict(views))
-
-
 # ---------------------------------------------------------------- MuData and AnnData
 
 
@@ -187,27 +140,6 @@ def test_matrices_are_found_by_their_place(pd, views):
     assert whole.obs["mkclust"].astype(int).tolist() == fitted.labels_.tolist()
     np.testing.assert_array_equal(whole.obsm["X_mkclust"], fitted.embedding_)
     np.testing.assert_array_equal(model().fit(whole).predict(whole), model().fit([a, c]).labels_)
-
-
-def test_features_of_modalities_are_matched_by_var_names(views):
-    a, b, _ = views.views
-
-    def whole(order, samples):
-        rna = likeness(a[samples][:, order], [SAMPLES[i] for i in samples])
-        rna.var_names = [f"gene{j}" for j in order]
-        atac = likeness(b, SAMPLES)
-        return SimpleNamespace(
-            mod={"atac": atac, "rna": rna}, obs_names=SAMPLES, obs={}, obsm={}, uns={}
-        )
-
-    order, samples = list(range(a.shape[1])), list(range(len(SAMPLES)))
-    fitted = model().fit(whole(order, samples))
-    assert fitted.view_feature_names_in_[1].tolist() == [f"gene{j}" for j in order]
-    assert fitted.sample_names_in_.tolist() == SAMPLES
-    turned = whole(order[::-1], samples[::-1])
-    np.testing.assert_array_equal(fitted.predict(turned), fitted.labels_)
-    with pytest.raises(InputError, match=r"view 'rna' lacks 2 of the 10 columns.*'gene0', 'gene1'"):
-        fitted.predict(whole(order[2:], samples))
 
 
 def test_what_is_not_there_is_named(views):

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import euclidean_distances
 
-from mkclust import METHODS, MKCDNM, GraphFusion, MultiView
+from mkclust import MKCDNM, GraphFusion, MultiView
 from mkclust.data.datasets import make_views
 from mkclust.data.input_warnings import isolated_share, warn_of_isolation
 from mkclust.exceptions import DegenerateWarning
@@ -68,23 +68,3 @@ def test_samples_that_a_kernel_lacks_are_not_counted():
     with warnings.catch_warnings():
         warnings.simplefilter("error", DegenerateWarning)
         warn_of_isolation(views)
-
-
-@pytest.mark.parametrize("name", ["akkm", "snf"])
-def test_labels_do_not_depend_on_the_warning(name, monkeypatch):
-    views = MultiView(KERNELS, kernels=True)
-    with pytest.warns(DegenerateWarning):
-        told = METHODS[name](3, random_state=0).fit(views).labels_
-    monkeypatch.setattr("mkclust.base.warn_of_isolation", lambda views: None)
-    np.testing.assert_array_equal(METHODS[name](3, random_state=0).fit(views).labels_, told)
-
-
-def test_mkc_dnm_keeps_more_eigenvectors_of_all_kernels_for_it():
-    """Two random subspaces overlap by d_p d_q / n: by k where both have about sqrt(kn) columns."""
-    given = {name: KERNELS[name] for name in ("wide", "linear")}
-    model = MKCDNM(3, kernel="precomputed", random_state=0)
-    few = model.fit(given).dimensions_
-    with pytest.warns(DegenerateWarning):
-        many = model.fit({**given, "narrow": KERNELS["narrow"]}).dimensions_
-    assert few.max() <= 6
-    assert np.median(many) == pytest.approx(np.sqrt(3 * 60), rel=0.4)

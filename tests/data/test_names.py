@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from _support.fits import estimator, fit_quietly
+from _support.fits import fit_quietly
 from mkclust import METHODS, GraphFusion, MultiView, load, metrics
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import ColumnsWarning, FileFormatError, InputError
-from mkclust.inspection import stability, verify
 from mkclust.large import LargeViews
 
 pd = pytest.importorskip("pandas")
@@ -61,20 +60,6 @@ def test_predictions_follow_the_names(name, seed):
         found = pd.Series(model.predict(some), index=MultiView(some).index)
     assert set(found.index) == {n for frame in some.values() for n in frame.index}
     assert metrics.accuracy([expected[n] for n in found.index], found) == 1.0
-
-
-@predicting
-@settings(max_examples=6)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_fits_follow_the_names(name, seed):
-    expected = FITTED[name].labels_series()
-    found = fit_quietly(name, shuffled(seed), 3).labels_series()
-    assert metrics.ari(expected, found.loc[SAMPLES]) == 1.0
-    one = fit_quietly(name, shuffled(seed)["rna"], 3)  # one table
-    again = fit_quietly(name, FRAMES["rna"], 3).labels_series()
-    assert metrics.ari(again, one.labels_series().loc[SAMPLES]) == 1.0
-    found = pd.Series(one.predict(FRAMES["rna"]), index=SAMPLES)
-    assert found.to_dict() == one.labels_series().to_dict()
 
 
 @predicting
@@ -164,31 +149,6 @@ def test_repeated_columns_are_matched_only_as_they_were():
             MultiView({"rna": array}, feature_names=wrong)
 
 
-@predicting
-def test_arrays_keep_the_width_check(name):
-    arrays = [frame.to_numpy() for frame in FRAMES.values()]
-    np.testing.assert_array_equal(FITTED[name].predict(arrays), FITTED[name].labels_)
-    with pytest.raises(InputError, match="view 'protein' has 9 columns, but was fitted on 10"):
-        FITTED[name].predict([arrays[0], arrays[1][:, :9]])
-
-
-@predicting
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames_of_the_embedding_have_the_names(name, library):
-    pytest.importorskip(library)
-    new, model = shuffled(1), estimator(name, 3).set_output(transform=library)
-    order = list(MultiView(new).index)
-    for found in (model.fit_transform(new), model.transform(new)):
-        if library == "pandas":
-            assert found.index.tolist() == order
-            assert list(found.columns) == list(model.get_feature_names_out())
-            np.testing.assert_allclose(found, model.embedding_, atol=1e-9)
-        else:
-            assert found["sample"].to_list() == order
-            assert found.columns == ["sample", *model.get_feature_names_out()]
-            np.testing.assert_allclose(found[:, 1:].to_numpy(), model.embedding_, atol=1e-9)
-
-
 def test_kernels_are_matched_by_sample():
     kernels = {name: frame @ frame.T for name, frame in FRAMES.items()}
     model = fit_quietly("mkc-dnm", kernels, 3, kernel="precomputed", normalize=False)
@@ -198,17 +158,6 @@ def test_kernels_are_matched_by_sample():
     np.testing.assert_array_equal(model.predict(new), model.labels_[:5])
     with pytest.raises(InputError, match=r"lacks 1 of the 60 columns .*'patient0'"):
         model.predict({name: K.iloc[:5].drop(columns="patient0") for name, K in kernels.items()})
-
-
-def test_questions_take_the_samples_in_any_order():
-    model = FITTED["graph-fusion"]
-    assert verify(model, shuffled(3)).holds
-    found = stability(model, shuffled(3), n_splits=2)
-    assert found.index.tolist() == SAMPLES
-    np.testing.assert_array_equal(found.labels, model.labels_)
-    other = {name: frame.rename({"patient3": "nobody"}) for name, frame in FRAMES.items()}
-    with pytest.raises(InputError, match="1 of the 60 fitted samples are not in views: 'patient3'"):
-        verify(model, other)
 
 
 def test_parquet_parts_are_matched_by_name(tmp_path):
@@ -235,30 +184,6 @@ def test_parquet_parts_are_matched_by_name(tmp_path):
     FRAMES["rna"].iloc[:3, ::-1].to_parquet(turned["rna"] / "part-2.parquet", index=False)
     with pytest.raises(FileFormatError, match="has other columns"):
         model.predict(turned)
-
-
-def test_the_command_line_matches_columns(run, tmp_path):
-    def write(folder, tables):
-        (tmp_path / folder).mkdir()
-        for name, frame in tables.items():
-            frame.rename_axis("id").to_csv(tmp_path / folder / f"{name}.csv")
-
-    write("fit", FRAMES)
-    assert run("cluster", "fit", "-k", 3, "-o", "out", "--save", "m.npz", "--no-stability")[0] == 0
-    labels = pd.read_csv(tmp_path / "out" / "labels.csv", index_col="sample")["cluster"]
-    assert labels.index.tolist() == SAMPLES
-    new = shuffled(5)
-    write("new", {**new, "rna": new["rna"].assign(extra=1.0)})
-    code, out, _ = run("predict", "m.npz", "new", "-o", "predicted")
-    assert code == 0
-    assert "note: view 'rna': 1 column that the model was not fitted to, ignored: 'extra'" in out
-    found = pd.read_csv(tmp_path / "predicted" / "labels.csv", index_col="sample")["cluster"]
-    assert found.loc[SAMPLES].tolist() == labels.tolist()
-    write("renamed", {**FRAMES, "rna": FRAMES["rna"].add_prefix("x")})
-    code, _, err = run("predict", "m.npz", "renamed", "-o", "wrong")
-    assert code == 2
-    assert "view 'rna' lacks 10 of the 10 columns" in err
-    assert not (tmp_path / "wrong").exists()
 
 
 def test_per_sample_has_the_number_of_views_where_some_are_missing():

@@ -44,12 +44,6 @@ def test_masked_cells_are_refused_as_missing_cells(dtype):
     assert np.isnan(LargeViews([holes, B]).in_memory().views[0]).sum() == 1
 
 
-def test_a_mask_without_effect_changes_nothing():
-    counts = np.ma.array(np.arange(120).reshape(60, 2))
-    assert MultiView([counts, B]).views[0].dtype.kind == "i"
-    assert not isinstance(MultiView([np.ma.array(A), B]).views[0], np.ma.MaskedArray)
-
-
 def test_a_masked_row_and_column_of_a_kernel_is_a_missing_sample():
     kernels = np.ma.array(np.stack([A @ A.T, B @ B.T]))
     kernels[0, 5, :] = np.ma.masked
@@ -88,17 +82,6 @@ def test_a_polars_column_of_datetimes_is_named():
     frame = pl.DataFrame({"x": A[:, 0], "when": DATES[:, 0]})
     with pytest.raises(InputError, match=r"1 non-numeric column \('when'\)"):
         MultiView([frame, B])
-
-
-@pytest.mark.parametrize("views", [[pd.DataFrame()] * 2, [pd.DataFrame(index=range(5))] * 2])
-def test_empty_frames_are_named(views):
-    with pytest.raises(InputError, match="view 'view1' is empty"):
-        MultiView(views)
-    with pytest.raises(InputError, match="is empty"):
-        GraphFusion(3).fit(views[0])
-    named = pd.DataFrame({"x": []}, index=pd.Index([], dtype=str))
-    with pytest.raises(InputError, match="view 'b' is empty"):
-        MultiView({"a": pd.DataFrame({"x": [1.0]}, index=["p"]), "b": named})
 
 
 @pytest.mark.parametrize("digits", [400, 5000])

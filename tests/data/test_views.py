@@ -1,7 +1,5 @@
 """MultiView: what it takes, how it is cut, and what it refuses."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -20,44 +18,12 @@ pd = pytest.importorskip("pandas")
 # ---------------------------------------------------------------- what is accepted
 
 
-@pytest.mark.parametrize("form", [list, tuple])
-def test_sequences_get_names_and_dicts_keep_theirs(form):
-    views = two()
-    assert MultiView(form(views.values())).names == ("view1", "view2")
-    assert MultiView(views).names == ("shape", "colour")
-    assert MultiView(list(views.values()), names=["a", "b"]).names == ("a", "b")
-
-
 def test_sizes_and_repr():
     views = MultiView(two())
     assert (len(views), views.n_views, views.widths, views.shape) == (6, 2, (2, 3), (6, 5))
     assert repr(views) == "MultiView(6 samples: shape 2, colour 3)"
     kernels = MultiView({"a": np.eye(4), "b": np.eye(4)}, kernels=True)
     assert "2 kernels of 4" in repr(kernels)
-
-
-def test_one_table_is_one_view():
-    X = np.zeros((5, 2)) + np.arange(5)[:, None]
-    for table in (X, pd.DataFrame(X), sp.csr_array(X)):
-        views = MultiView(table)
-        assert views.n_views == 1
-        assert views.shape == (5, 2)
-
-
-def test_dense_sparse_and_frames_mix():
-    X = np.random.default_rng(0).random((4, 3))
-    views = MultiView([X, sp.coo_matrix(X), pd.DataFrame(X), X.tolist()])
-    for view in views.views:
-        view = view.toarray() if sp.issparse(view) else view
-        np.testing.assert_array_equal(view, X)
-
-
-def test_kernels_as_a_list_or_stacked_views_first():
-    stack = np.stack([np.eye(4), 2 * np.eye(4)])
-    for kernels in (stack, list(stack)):
-        views = MultiView(kernels, kernels=True)
-        assert views.n_views == 2
-        np.testing.assert_array_equal(views.views[1], 2 * np.eye(4))
 
 
 def test_a_multiview_of_a_multiview_is_the_same():
@@ -134,14 +100,6 @@ def test_views_cannot_be_split_by_accident():
             views[key]
 
 
-def test_pickling():
-    views = MultiView(two(), labels=np.arange(6), notes=["n"])
-    again = pickle.loads(pickle.dumps(views))
-    assert repr(again) == repr(views)
-    np.testing.assert_array_equal(again["shape"], views["shape"])
-    assert again.notes == ("n",)
-
-
 # ---------------------------------------------------------------- what is refused, and how
 
 
@@ -160,14 +118,6 @@ def test_a_value_that_is_not_finite_is_located(bad):
         MultiView({"sound": frame.set_axis([f"s{i}" for i in range(5)])})
     with pytest.raises(InputError, match=r"row 3 \('s3'\), column 2"):
         MultiView([X, X], index=[f"s{i}" for i in range(5)])
-
-
-def test_a_missing_value_of_a_nullable_column_is_located():
-    frame = pd.DataFrame({"a": pd.array([1, 2, None], dtype="Int64"), "b": [1, 2, 3]})
-    with pytest.raises(
-        InputError, match=r"1 NaN cell, in 1 of 3 rows \(33 %\) .*row 2, column 'a'"
-    ):
-        require_no_gaps(MultiView([frame]))
 
 
 def test_nan_cells_are_counted_and_located():
@@ -195,19 +145,6 @@ def test_nan_cells_are_counted_and_located():
         MultiView([K, np.eye(5)], kernels=True)
 
 
-def test_explicit_zeros_do_not_shift_the_place():
-    S = sp.csr_array(([0.0, 1.0, np.nan], ([0, 1, 2], [1, 1, 3])), shape=(4, 4))
-    with pytest.raises(InputError, match="row 2, column 3"):
-        MultiView([S])
-
-
-def test_different_lengths_are_listed():
-    with pytest.raises(InputError, match="a 5, b 6"):
-        MultiView({"a": np.ones((5, 2)), "b": np.ones((6, 3))})
-    with pytest.raises(InputError, match="transposed"):
-        MultiView([np.ones((5, 9)), np.ones((6, 9))])
-
-
 @pytest.mark.parametrize(
     ("view", "message"),
     [
@@ -230,12 +167,6 @@ def test_a_view_that_is_no_table_is_named(view, message):
 def test_no_views_at_all(views):
     with pytest.raises(InputError):
         MultiView(views)
-
-
-def test_columns_that_are_no_numbers_are_named():
-    frame = pd.DataFrame({"x": [1.0, 2], "kind": ["a", "b"], "day": pd.to_datetime(["2020"] * 2)})
-    with pytest.raises(InputError, match=r"'people' has 2 non-numeric columns.*'kind', 'day'"):
-        MultiView({"people": frame})
 
 
 def test_names_must_differ_and_fit():

@@ -4,14 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from _support.fits import every_solver, fit_digits, fit_kernels, kernels_with, table
 from _support.planted import brute_force, planted_spectra, projector
-from mkclust import MKCDNM, GraphFusion, cluster, metrics, read
+from mkclust import MKCDNM, metrics, read
 from mkclust.agreement.overlap import overlap
 from mkclust.data.datasets import make_views
-from mkclust.exceptions import DegenerateWarning, InfeasibleError, InfeasibleWarning, InputError
+from mkclust.exceptions import DegenerateWarning, InfeasibleError, InfeasibleWarning
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.eigenpairs import leading
 
@@ -62,33 +61,6 @@ def test_the_constraints_hold_at_the_dimensions_returned(digits, solved):
                 assert np.linalg.norm(U[p].T @ U[q]) ** 2 >= 10 * (1 - 1e-8)
 
 
-def test_one_call_does_it_all(digits):
-    model = cluster(digits, 10, method="mkc-dnm", n_init=2, random_state=0)
-    np.testing.assert_array_equal(model.labels_, fit_digits(digits, "authors").labels_)
-    default = cluster(digits, 10, n_init=2, random_state=0)
-    same = GraphFusion(10, n_init=2, random_state=0).fit(digits)
-    assert type(default) is GraphFusion
-    np.testing.assert_array_equal(default.labels_, same.labels_)
-    with pytest.raises(InputError, match="unknown method 'secret'; known are graph-fusion"):
-        cluster(digits, 10, method="secret")
-    with pytest.raises(InputError, match="'auto' is not a kernel: use the estimator GraphFusion"):
-        MKCDNM(10, kernel="auto").fit(digits)
-
-
-def test_kernels_that_are_ready_give_the_same_model():
-    views = make_views(60, 3, 2, noise=0.5, random_state=0)
-    straight = MKCDNM(3, random_state=0).fit(views)
-    model = MKCDNM(3, n_samples_fit=40, random_state=0).fit(views)
-    bank = KernelBank(views, KernelRecipe())
-    model.set_params(n_samples_fit=None).fit_kernels(bank)  # nothing of the first fit is left
-    np.testing.assert_array_equal(model.labels_, straight.labels_)
-    assert set(vars(model)) == set(vars(straight))
-    assert model.verify(views).holds
-    for k, message in ((0, "at least 1, got 0"), (61, "61 is more than the 60 samples")):
-        with pytest.raises(InputError, match=message):
-            MKCDNM(k).fit_kernels(bank)
-
-
 def test_a_lower_threshold_keeps_no_more_directions(digits, solved):
     lower = fit_digits(digits, "exact", threshold="k-1")
     assert lower.threshold_ == 9
@@ -111,26 +83,12 @@ def test_growing_the_spectrum_extends_the_proof():
 
 
 @every_solver
-def test_one_cluster(solver):
-    model = MKCDNM(1, solver=solver).fit([table(20, 3), table(20, 2, 1)])
-    np.testing.assert_array_equal(model.labels_, 0)
-
-
-@every_solver
 def test_one_view_is_kernel_k_means(solver):
     model = MKCDNM(3, solver=solver, random_state=0).fit([table(30, 4)])
     np.testing.assert_array_equal(model.dimensions_, [3])
     assert model.certificate_.optimal
     np.testing.assert_allclose(model.singular_values_, 1)
     np.testing.assert_allclose(model.agreement_, 1)
-
-
-@every_solver
-@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
-def test_as_many_clusters_as_samples(solver):
-    for n in (2, 3, 7):
-        model = MKCDNM(n, solver=solver, random_state=0).fit([table(n, 3), table(n, 4, 1)])
-        assert len(np.unique(model.labels_)) == n
 
 
 @every_solver
@@ -178,37 +136,6 @@ def test_too_few_directions_in_all_are_reported():
         model = MKCDNM(5, kernel="linear", normalize=False, random_state=0).fit(views)
     assert np.count_nonzero(model.singular_values_) == 2
     np.testing.assert_allclose(model.noise_.null + model.noise_.column, -1, atol=1e-10)
-
-
-@pytest.mark.parametrize("kernel", ["gaussian", "linear", "cosine"])
-def test_extreme_units_do_not_matter(kernel):
-    views = make_views(60, n_views=3, n_features=8, noise=0.7, random_state=2)
-    fits = []
-    for units in ((1, 1, 1), (1e-300, 1, 1e300), (1e-5, 1e-20, 1e9)):
-        scaled = [view * unit for view, unit in zip(views.views, units, strict=True)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InfeasibleWarning)
-            fits.append(MKCDNM(3, kernel=kernel, random_state=0).fit(scaled))
-    for fit in fits[1:]:
-        np.testing.assert_array_equal(fit.dimensions_, fits[0].dimensions_)
-        gap = projector(fit.embedding_) - projector(fits[0].embedding_)
-        np.testing.assert_allclose(gap, 0, atol=1e-6)
-
-
-def test_constant_columns_do_not_matter():
-    views = make_views(40, n_views=2, random_state=0)
-    padded = [np.column_stack([view, np.full(40, 7.0)]) for view in views.views]
-    first, second = (MKCDNM(3, random_state=0).fit(v) for v in (views, padded))
-    np.testing.assert_array_equal(first.dimensions_, second.dimensions_)
-    np.testing.assert_array_equal(first.labels_, second.labels_)
-
-
-def test_sparse_and_dense_views_give_the_same_clusters():
-    rng = np.random.default_rng(0)
-    X = [rng.poisson(1.0, (50, 30)).astype(float) for _ in range(2)]
-    dense, sparse = (MKCDNM(3, random_state=0).fit(v) for v in (X, [sp.csr_array(x) for x in X]))
-    np.testing.assert_array_equal(dense.dimensions_, sparse.dimensions_)
-    np.testing.assert_array_equal(dense.labels_, sparse.labels_)
 
 
 # ---------------------------------------------------------------- constraints out of reach

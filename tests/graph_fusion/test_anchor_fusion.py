@@ -8,15 +8,13 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from mkclust import GraphFusion, MultiView, datasets, load
+from mkclust import GraphFusion, MultiView, datasets
 from mkclust.data import memory
-from mkclust.exceptions import InputError, MissingRowsWarning
+from mkclust.exceptions import InputError
 from mkclust.graph_fusion import view_graphs as search
 from mkclust.graph_fusion.anchors import (
     AnchorRows,
     anchor_links,
-    n_anchors,
-    sample_size,
     sampled_fusion,
     trial_matrix,
 )
@@ -107,37 +105,6 @@ class TestResult:
         assert few.n_anchors_ <= 60
         assert adjusted_rand_score(model.labels_, few.labels_) > 0.98
 
-    def test_sparse_words(self):
-        rng = np.random.default_rng(0)
-        y = rng.integers(3, size=900)
-        rate = np.where(rng.random((3, 400)) < 0.1, 0.4, 0.02)
-        words = [sp.csr_array(rng.poisson(rate[y])) for _ in range(2)]
-        model = GraphFusion(3, neighbors="anchors", random_state=0).fit(words)
-        assert adjusted_rand_score(y, model.labels_) > 0.98
-        assert all(sp.issparse(view) for view in model._extension.links.views)
-
-    def test_samples_that_views_lack(self, views):
-        present = np.random.default_rng(0).random((1500, 3)) > 0.2
-        present[:, 0] |= ~present.any(axis=1)
-        some = MultiView(views, present=present)
-        with pytest.warns(MissingRowsWarning):
-            model = GraphFusion(K, neighbors="anchors", random_state=0).fit(some)
-        assert adjusted_rand_score(views.labels, model.labels_) > 0.85
-        np.testing.assert_array_equal(model.predict(some), model.labels_)
-
-    def test_one_view_one_cluster_and_duplicates(self, views):
-        assert len(set(GraphFusion(2, neighbors="anchors").fit(views.views[0]).labels_)) == 2
-        assert set(GraphFusion(1, neighbors="anchors").fit(views).labels_.tolist()) == {0}
-        twice = [np.repeat(view[:40], 30, axis=0) for view in views.views]
-        labels = GraphFusion(K, neighbors="anchors", random_state=0).fit(twice).labels_
-        assert all(len(set(group)) == 1 for group in labels.reshape(40, 30).tolist())
-
-    def test_sizes(self):
-        assert n_anchors(10, 3) == 5
-        assert sample_size(10**7, 20, 800) == 10_000
-        assert sample_size(10**7, 20, 10**6) == 2000
-        assert sample_size(300, 3, 800) == 300
-
 
 class TestDescription:
     def test_search_and_anchors_are_named(self, model, views):
@@ -161,11 +128,6 @@ class TestNewSamples:
     def test_new_samples_join_their_clusters(self, views):
         model = GraphFusion(K, neighbors="anchors", random_state=0).fit(views[:1000])
         assert adjusted_rand_score(views.labels[1000:], model.predict(views[1000:])) > 0.95
-
-    def test_saved_and_loaded(self, model, views, tmp_path):
-        again = load(model.save(tmp_path / "model.npz"))
-        np.testing.assert_array_equal(again.predict(views[:200]), model.labels_[:200])
-        assert again.describe() == model.describe()
 
     def test_a_sample_without_a_view(self, model, views):
         some = [view[:50].copy() for view in views.views]

@@ -1,5 +1,7 @@
 """Kernel functions of views: formulas, invariants, rows of new samples."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -69,7 +71,7 @@ def test_storage_type_and_order_of_the_samples_do_not_matter(name):
 
 
 @pytest.mark.parametrize("name", ["gaussian", "linear", "cosine", "precomputed"])
-@pytest.mark.parametrize("unit", [1e-300, 1e-20, 1e150, 1e300])
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
 def test_units_do_not_matter(name, unit):
     X, given = table(30, 4), name == "precomputed"
     X = X @ X.T if given else X
@@ -87,15 +89,13 @@ def test_offsets_do_not_matter():
 
 
 @pytest.mark.parametrize("name", list(KERNELS))
-@pytest.mark.parametrize("scale", [1.0, 1e-8, 1e120])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_rows_of_fitted_samples_are_those_of_the_kernel(name, form, scale):
-    scale = min(scale, 1.0) if name == "polynomial" else scale  # it overflows
-    X = scale * np.random.default_rng(0).random((30, 6)) * (np.arange(6) < 5)
-    kernel = fitted_kernel(name, {}, form(X))
-    K = kernel.matrix()
-    for new in (X, sp.csr_array(X)):
-        rows, own = kernel.rows(new[10:20])
+def test_rows_of_fitted_samples_are_those_of_the_kernel(name):
+    for scale, form in product((1e-8, 1e120), (np.asarray, sp.csr_array)):
+        scale = min(scale, 1.0) if name == "polynomial" else scale  # it overflows
+        X = scale * np.random.default_rng(0).random((30, 6)) * (np.arange(6) < 5)
+        kernel = fitted_kernel(name, {}, form(X))
+        K = kernel.matrix()
+        rows, own = kernel.rows(sp.csr_array(X)[10:20])
         np.testing.assert_allclose(rows, K[10:20], rtol=1e-12, atol=1e-12 * np.abs(K).max())
         np.testing.assert_allclose(own, np.diagonal(K)[10:20], rtol=1e-12)
 

@@ -4,11 +4,14 @@ import threading
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from _support.whole_runs import blas_threads_now, two_blas_threads
 from mkclust.linalg.threads import blas_threads, in_parallel, one_thread
 from mkclust.progress import listening, step
+
+
+def blas_threads_now():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 8])
@@ -67,11 +70,22 @@ def test_overlapping_blocks_of_several_threads_leave_blas_as_it_was():
             leave.wait(10)
         left.set()  # the block that was entered first is left first
 
-    with two_blas_threads():
+    def set_threads(number):
+        """Set them in a thread that ends: no block of this one is open."""
+        thread = threading.Thread(target=threadpool_limits, args=(number, "blas"))
+        thread.start()
+        thread.join()
+
+    before = max(blas_threads_now())
+    set_threads(2)
+    expected = blas_threads_now()
+    try:
         threading.Thread(target=first).start()
         assert entered.wait(10)
         with one_thread():
             leave.set()
             assert left.wait(10)
             assert blas_threads_now() == {1}
-        assert blas_threads_now() == {2}
+        assert blas_threads_now() == expected
+    finally:
+        set_threads(before)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from _support.fits import fit_quietly
-from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, load, metrics
+from mkclust import METHODS, MKCDNM, GraphFusion, metrics
 from mkclust.data.datasets import make_views
 from mkclust.linalg.kmeans import membership, temperature
 
@@ -36,10 +36,6 @@ def test_every_method_with_an_embedding_has_probabilities(name, views):
     np.testing.assert_array_equal(P.argmax(axis=1), model.labels_)
 
 
-def test_an_unfitted_estimator_has_none():
-    assert not hasattr(GraphFusion(3), "membership_")
-
-
 @pytest.mark.parametrize("method", [GraphFusion, MKCDNM])
 def test_predict_proba_agrees_with_predict_and_with_the_fit(method, views):
     model = method(3, random_state=0).fit(views[:80])
@@ -47,12 +43,6 @@ def test_predict_proba_agrees_with_predict_and_with_the_fit(method, views):
     np.testing.assert_array_equal(new.argmax(axis=1), model.predict(views[80:]))
     np.testing.assert_allclose(new.sum(axis=1), 1)
     np.testing.assert_allclose(model.predict_proba(views[:80]), model.membership_, atol=1e-9)
-
-
-def test_a_saved_model_has_the_same_probabilities(model, views, tmp_path):
-    again = load(model.save(tmp_path / "model.npz"))
-    np.testing.assert_array_equal(again.membership_, model.membership_)
-    np.testing.assert_array_equal(again.predict_proba(views), model.predict_proba(views))
 
 
 def test_samples_between_two_clusters_are_less_certain(model):
@@ -69,14 +59,6 @@ def test_the_mean_of_the_largest_follows_the_purity_of_planted_clusters(noise, l
     purity = metrics.purity(views.labels, model.labels_)
     assert low <= purity <= high
     assert model.membership_.max(axis=1).mean() == pytest.approx(purity, abs=0.15)
-
-
-@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
-def test_samples_that_a_view_lacks_have_a_membership(views):
-    present = np.random.default_rng(0).random((90, 3)) > 0.3
-    present[~present.any(axis=1), 0] = True
-    model = GraphFusion(3, random_state=0).fit(MultiView(views, present=present))
-    assert np.isfinite(model.membership_).all() and model.membership_.shape == (90, 3)
 
 
 def test_a_drawn_sample_gives_the_membership_of_all(views):
@@ -97,11 +79,6 @@ def test_the_frame_has_the_membership_by_sample_name(views):
     frame = model.to_frame()
     assert list(frame) == ["cluster", "membership_0", "membership_1", "membership_2"]
     np.testing.assert_array_equal(frame.index, model.sample_names_in_)
-
-
-def test_one_cluster_is_certain(views):
-    model = GraphFusion(1, random_state=0).fit(views)
-    np.testing.assert_array_equal(model.membership_, np.ones((90, 1)))
 
 
 def test_rows_at_their_centers_are_certain():

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 
 from mkclust import MultiView, cluster, datasets, metrics
-from mkclust.exceptions import InputError
 from mkclust.predict.neighbors import neighbor_weights
 
 pytestmark = pytest.mark.versions
@@ -45,13 +44,6 @@ class TestNewSamples:
         assert model.transform(planted[new]).shape == (150, 7)
         assert metrics.accuracy(planted.labels[new], model.predict(planted[new])) > 0.97
 
-    def test_counts_of_words(self):
-        views, topics = words()
-        fitted, new = halves(views)
-        model = cluster(views[fitted], 3, random_state=0)
-        assert "tf-idf Hellinger" in model.metrics_[0]
-        assert metrics.accuracy(topics[new], model.predict(views[new])) > 0.95
-
     def test_a_sample_may_lack_views(self, planted):
         fitted, new = halves(planted)
         model = cluster(planted[fitted], 3, random_state=0)
@@ -68,11 +60,6 @@ class TestNewSamples:
         own = [np.ones(len(new))] * 3
         found = model.predict(columns, self_similarity=own)
         assert metrics.accuracy(planted.labels[new], found) > 0.97
-
-    def test_other_columns_are_refused(self, planted):
-        model = cluster(planted, 3, random_state=0)
-        with pytest.raises(InputError, match="was fitted on"):
-            model.predict([view[:, :-1] for view in planted.views])
 
     @pytest.mark.parametrize("angular", [False, True])
     def test_weights_are_shares_of_the_nearest(self, angular):

@@ -1,7 +1,5 @@
 """New samples of fits to kernels: fitted ones get their row and label back, others a cluster."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,9 +9,8 @@ from sklearn.metrics.pairwise import laplacian_kernel
 from _support.banks import centered_and_normalized
 from _support.fits import fit
 from mkclust import METHODS, MKCDNM, MultiView, metrics, read
-from mkclust.agreement.cache import shared_views
 from mkclust.data.datasets import load_mfeat, make_views
-from mkclust.exceptions import InputError, MkclustWarning
+from mkclust.exceptions import InputError
 from mkclust.kernels.functions import KERNELS, fitted_kernel
 from mkclust.linalg.centering import centering_of
 
@@ -84,24 +81,6 @@ def test_a_degenerate_consensus_and_one_by_thin_svd_place_their_samples(views, m
     assert_own_rows(fit(views), views)
 
 
-@pytest.mark.slow
-def test_half_of_the_digits_predicts_the_other_half():
-    """Within 3 points of fitting on all, over random halves."""
-    digits = load_mfeat()[::2]
-    everything = metrics.accuracy(digits.labels, fit(digits, 10).labels_)
-    scores = [held_out_accuracy(digits, 10, seed) for seed in range(3)]
-    assert np.mean(scores, axis=0).min() > everything - 0.03
-
-
-def test_half_of_the_texts_predicts_the_other_half(data_dir):
-    """The same for word counts by the angle between them; see docs/new-samples.md for others."""
-    texts = read(data_dir / "bbcsport_2view.mat")
-    settings = {"kernel": "cosine", "n_init": 10}
-    everything = metrics.accuracy(texts.labels, fit(texts, 5, **settings).labels_)
-    scores = [held_out_accuracy(texts, 5, seed, **settings) for seed in range(5)]
-    assert np.mean(scores, axis=0).min() > everything - 0.03
-
-
 def test_one_sample_and_blocks_of_any_size_agree(views, monkeypatch):
     model = fit(views[:80])
     whole = model.transform(views)
@@ -129,25 +108,6 @@ def test_samples_may_lack_views(views):
     present[:10, 0] = present[5:15, 2] = False
     sparse = MultiView([sp.csr_array(np.nan_to_num(v)) for v in gaps], present=present)
     np.testing.assert_allclose(model.transform(sparse), model.transform(gaps), atol=1e-10)
-
-
-def test_a_model_of_incomplete_samples_places_them_and_others(views):
-    present = np.random.default_rng(0).random((120, 3)) > 0.2
-    present[~present.any(axis=1)] = True
-    gaps = MultiView(list(views.views), present=present)
-    model = fit(gaps[:80])
-    np.testing.assert_array_equal(model.predict(gaps[:80]), model.labels_)
-    labels = np.concatenate([model.labels_, model.predict(gaps[80:])])
-    assert metrics.accuracy(views.labels, labels) > 0.95
-
-
-def test_fits_that_share_their_spectra_place_samples_alike(views):
-    fitted = views[:80]
-    expected = [fit(fitted, k).transform(views) for k in (3, 4)]
-    with shared_views():
-        found = [fit(fitted, k).transform(views) for k in (3, 4)]
-    for one, other in zip(expected, found, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 # ---------------------------------------------------------------- given kernels and functions
@@ -248,10 +208,3 @@ def test_only_fitted_models_and_methods_with_an_extension_predict(views):
             call(views)
     able = {name for name in METHODS if hasattr(METHODS[name](3), "predict")}
     assert able == {"graph-fusion", "mkc-dnm"}
-
-
-def test_no_warning_is_given_for_new_samples(views):
-    model = fit(views[:80])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", MkclustWarning)
-        assert model.predict(views[80:]).shape == (40,)

@@ -1,11 +1,7 @@
 """Plots return their axes and show the numbers of the model; the examples run."""
 
-import runpy
-
 import numpy as np
 import pytest
-
-from _support.paths import ROOT
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -22,10 +18,9 @@ from mkclust import (  # noqa: E402
     stability,
     write_figures,
 )
-from mkclust.exceptions import InputError, MkclustWarning  # noqa: E402
-from mkclust.inspection import markers, view_noise  # noqa: E402
+from mkclust.exceptions import InputError  # noqa: E402
+from mkclust.inspection import markers  # noqa: E402
 
-EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 SHARED = (plot.agreement, plot.blocks, plot.spectrum, plot.embedding)
 
 
@@ -104,21 +99,6 @@ def test_figures_of_a_paper(fused, views, tmp_path):
         write_figures(fused, views, tmp_path, "gif")
 
 
-def test_figures_of_kernels_lack_the_features(views, tmp_path):
-    kernels = [np.asarray(view) @ np.asarray(view).T for view in views.views]
-    model = MKCDNM(3, kernel="precomputed", random_state=0).fit(kernels)
-    with pytest.warns(MkclustWarning, match="kernel matrices have no features"):
-        paths = write_figures(model, kernels, tmp_path, "png")
-    assert sorted(path.stem for path in paths) == ["consensus", "map", "sizes"]
-
-
-def test_noise_of_any_partition(fused, views):
-    found = view_noise(fused, views)
-    names = [label.get_text() for label in plot.noise(found, names=views.names).get_yticklabels()]
-    assert names == list(views.names)
-    assert drawn(plot.noise, found).get_yticklabels()[0].get_text() == "view1"
-
-
 def test_the_unrelated_view_is_red(fused, published):
     for ax in (plot.agreement(fused), plot.weights(fused), plot.noise(published)):
         colors = {label.get_text(): label.get_color() for label in ax.get_yticklabels()}
@@ -136,11 +116,6 @@ def test_weights_are_drawn_to_scale(fused, views):
 def test_spectrum_marks_the_kept_eigenvectors(published):
     marks = [line for line in plot.spectrum(published).lines if line.get_linestyle() == "None"]
     assert sorted(int(mark.get_xdata()[0]) for mark in marks) == sorted(published.dimensions_)
-
-
-def test_spectrum_of_the_fused_graph(fused):
-    line = plot.spectrum(fused).lines[0]
-    np.testing.assert_allclose(line.get_ydata(), fused.eigenvalues_ / fused.eigenvalues_[0])
 
 
 def test_evolution_ends_at_the_dimensions(published, views):
@@ -183,10 +158,3 @@ def test_other_methods_show_what_they_have(views):
             draw(model)
     with pytest.raises(InputError, match="kept no eigenvectors"):
         plot.spectrum(model)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_run(example):
-    runpy.run_path(str(example))
-    assert plt.get_fignums()

@@ -113,7 +113,7 @@ def _samples(data: Any) -> Table:
     present = data.present
     held = np.ones((len(data), data.n_views), dtype=bool) if present is None else present
     shared = held.astype(int).T @ held.astype(int)
-    heads = [f"in {name}" for name in data.names]
+    heads = [f"in {clean(name)}" for name in data.names]
     if sum(map(len, heads)) > ROOM:
         heads, shared = ["in all"], np.full((data.n_views, 1), held.all(axis=1).sum())
     table = column_table("view", "samples", "columns", "NaN", *heads)

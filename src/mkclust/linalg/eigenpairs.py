@@ -106,7 +106,7 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
 
     Examples
     --------
-    >>> leading_eigenpairs(sp.diags_array([1.0, 3.0, 2.0]).tocsr(), 2)[0]
+    >>> leading_eigenpairs(np.diag([1.0, 3.0, 2.0]), 2)[0]
     array([3., 2.])
     """
     n, dense = A.shape[0], isinstance(A, np.ndarray)

@@ -116,11 +116,16 @@ def cancelled(X: Any) -> np.ndarray:
 
 
 def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:
-    """Return which columns take more than one value, beyond a tolerance."""
+    """Return which columns take more than one value, beyond a share of their largest magnitude.
+
+    >>> varies(np.array([[1e-30, 5.0], [3e-30, 5.0]]))
+    array([ True, False])
+    """
     top, bottom = X.max(axis=0), X.min(axis=0)
     if sp.issparse(X):
         top, bottom = top.toarray().ravel(), bottom.toarray().ravel()
-    return np.asarray(top - bottom > tolerance)
+    size = np.maximum(np.abs(top), np.abs(bottom))
+    return np.asarray(top - bottom > tolerance * size)
 
 
 def in_units(X: Any, unit: float) -> Any:

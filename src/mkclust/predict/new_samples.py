@@ -9,6 +9,7 @@ from math import sqrt
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -47,7 +48,7 @@ class NewRows:
     def held(self) -> np.ndarray:
         """Return which samples each view holds, (b, m)."""
         if self.present is None:
-            return np.ones((len(self.views[0]), len(self.views)), dtype=bool)
+            return np.ones((self.views[0].shape[0], len(self.views)), dtype=bool)
         return self.present
 
 
@@ -100,18 +101,22 @@ def embedding_blocks(
     embed, step, names = extension.embedder(), extension.height, views.names
 
     def embed_block(start: int, present: Any, *arrays: Any) -> np.ndarray:
-        rows, alone = [dense(view) for view in arrays[: len(names)]], arrays[len(names) :]
+        rows, alone = [], arrays[len(names) :]
+        for name, view in zip(names, arrays, strict=False):
+            stays_sparse = sp.issparse(view) and name not in extension.given
+            rows.append(view.tocsr() if stays_sparse else dense(view))
         if present is None:
             refuse_not_finite(names, start, rows)
         parts = []
-        for first in range(0, len(rows[0]), step):
+        for first in range(0, rows[0].shape[0], step):
             some = slice(first, first + step)
             held = None if present is None else present[some]
             itself = [None if values is None else values[some] for values in alone]
             parts.append(embed(NewRows([view[some] for view in rows], itself, held)))
         return np.concatenate(parts)
 
-    height = block_height(len(views), 8 * sum(views.widths))
+    sizes = [16 * v.nnz // v.shape[0] if sp.issparse(v) else 8 * v.shape[1] for v in views.views]
+    height = block_height(len(views), sum(sizes))
     return map_blocks("new samples", embed_block, [views.present, *views.views, *own], height)
 
 
