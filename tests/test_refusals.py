@@ -15,12 +15,12 @@ pytestmark = pytest.mark.versions
 @pytest.mark.parametrize(
     ("k", "message"),
     [
-        (0, "at least 1, got 0"),
-        (-2, "at least 1, got -2"),
-        (2.5, "whole number, got 2.5"),
-        ("3", "whole number, got '3'"),
-        (None, "whole number, got None"),
-        (True, "whole number, got True"),
+        (0, "from 1 on, got 0"),
+        (-2, "from 1 on, got -2"),
+        (2.5, "whole number from 1 on, got 2.5"),
+        ("3", "whole number from 1 on, got '3'"),
+        (None, "whole number from 1 on, got None"),
+        (True, "whole number from 1 on, got True"),
         (21, "21 is more than the 20 samples"),
     ],
 )
@@ -52,7 +52,7 @@ def test_fewer_distinct_rows_than_clusters():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"solver": "best"}, "solver must be one of authors, paper, exact, got 'best'"),
+        ({"solver": "best"}, "solver must be .authors., .paper. or .exact., got 'best'"),
         ({"solver": None}, "solver must be"),
         ({"solver": ["exact"]}, "solver must be"),
         ({"threshold": "2k"}, "threshold must be.*got '2k'"),

@@ -6,14 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin, clone
-from sklearn.utils.validation import check_is_fitted, check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from .agreement.subspaces import KernelSubspaces, Subspaces
 from .data.checksums import Duplicates, find_duplicates, hash_views
@@ -25,9 +24,16 @@ from .data.input_warnings import (
     warn_of_unrelated,
 )
 from .data.missing import Imputation, Imputer, check_presence, require_complete
-from .data.values import named_index
+from .data.values import named_index, random_generator
 from .data.views import MultiView
-from .exceptions import DegenerateWarning, InputError, MissingRowsWarning, warn
+from .exceptions import (
+    DegenerateWarning,
+    InputError,
+    MissingRowsWarning,
+    check_choice,
+    check_whole,
+    warn,
+)
 from .graphs.affinity import default_n_neighbors, knn_affinity
 from .graphs.metrics import Metric
 from .graphs.neighbors import neighborhood
@@ -268,7 +274,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Set labels and centers by k-means on the unit rows of an embedding (n, r)."""
         self.embedding_ = H
         step("k-means")
-        found = kmeans_clusters(H, k, self.n_init, check_random_state(self.random_state))
+        found = kmeans_clusters(H, k, self.n_init, random_generator(self.random_state))
         self.labels_, self.cluster_centers_ = found.labels, found.centers
         self.inertia_ = found.inertia
 
@@ -367,27 +373,16 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         k = self.n_clusters
         if isinstance(k, (float, np.floating)) and float(k).is_integer():
             k = int(k)  # R has no other numbers
-        if not isinstance(k, Integral) or isinstance(k, bool):
-            raise InputError(
-                f"n_clusters must be a whole number, got {k!r}", parameter="n_clusters"
-            )
-        if k < 1:
-            raise InputError(f"n_clusters must be at least 1, got {k}", parameter="n_clusters")
+        k = check_whole("n_clusters", k)
         if n < 2:
             raise InputError(f"at least two samples are needed to cluster, got n_samples = {n}")
         if k > n:
             raise InputError(
                 f"n_clusters = {k} is more than the {n} samples", parameter="n_clusters"
             )
-        if not isinstance(self.n_init, Integral) or self.n_init < 1:
-            raise InputError(
-                f"n_init must be a whole number from 1 on, got {self.n_init!r}", parameter="n_init"
-            )
-        try:
-            check_random_state(self.random_state)
-        except ValueError as error:
-            raise InputError(f"random_state: {error}", parameter="random_state") from None
-        return int(k)
+        check_whole("n_init", self.n_init)
+        random_generator(self.random_state)
+        return k
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -484,16 +479,7 @@ class KernelClusterer(MultiViewClusterer):
         return knn_affinity(near, near.places.shape[1])
 
     def _recipe(self, views: MultiView | LargeViews) -> KernelRecipe:
-        check_indefinite(self.indefinite)
+        check_choice("indefinite", self.indefinite, INDEFINITE)
         kernel, params = ("precomputed", {}) if views.kernels else (self.kernel, self.kernel_params)
         params = {} if params is None else params
         return KernelRecipe(kernel, params, self.center, self.normalize, self.indefinite)
-
-
-def check_indefinite(value: Any) -> None:
-    """Refuse another value of the parameter `indefinite`."""
-    if value not in INDEFINITE:
-        raise InputError(
-            f'indefinite must be "raise", "shift" or "ignore", got {value!r}',
-            parameter="indefinite",
-        )

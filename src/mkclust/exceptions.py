@@ -1,9 +1,12 @@
-"""Errors and warnings of the package."""
+"""Errors and warnings of the package, and the checks of parameters that raise them."""
 
 from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
 
 
 class InputError(ValueError):
@@ -66,6 +69,22 @@ class OutlierWarning(MkclustWarning):
 
 class DegenerateWarning(MkclustWarning):
     """The data determine less than was asked: too few directions, too few distinct points."""
+
+
+def check_whole(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number of at least `least`; InputError for any other value."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        message = f"{name} must be a whole number from {least} on, got {value!r}"
+        raise InputError(message, parameter=name)
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse a value that is none of the texts to choose from."""
+    if not isinstance(value, str) or value not in choices:
+        *first, last = (f'"{choice}"' for choice in choices)
+        known = f"{', '.join(first)} or {last}"
+        raise InputError(f"{name} must be {known}, got {value!r}", parameter=name)
 
 
 def warn(message: str, category: type[MkclustWarning]) -> None:

@@ -102,8 +102,8 @@ def test_published_widths_are_multiples_of_k():
         (ONKC(3, lam=np.inf), "lam must be a finite number"),
         (LFMKC(3, init="random"), 'init must be "align" or "identity", got \'random\''),
         (OPLF(3, init=None), "init must be"),
-        (HMKC(3, c1=0), "c1 must be a whole number of at least 1, got 0"),
-        (HMKC(3, c2=2.5), "c2 must be a whole number of at least 1, got 2.5"),
+        (HMKC(3, c1=0), "c1 must be a whole number from 1 on, got 0"),
+        (HMKC(3, c2=2.5), "c2 must be a whole number from 1 on, got 2.5"),
     ],
 )
 def test_a_bad_parameter_is_named(model, message):

@@ -73,7 +73,7 @@ def test_the_network_is_symmetric_and_the_embedding_its_eigenvectors():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1, got 0"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number from 1 on, got 0"),
         ({"mu": 0.0}, "mu must be a finite number above 0, got 0.0"),
         ({"n_iter": 1.5}, "n_iter must be a whole number"),
         ({"metric": "cosine"}, 'metric must be "sqeuclidean" or "euclidean", got \'cosine\''),

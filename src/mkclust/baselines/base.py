@@ -13,7 +13,7 @@ import numpy as np
 from ..base import PER_PAIR, KernelClusterer, MultiViewClusterer
 from ..data.missing import require_complete
 from ..data.views import MultiView
-from ..exceptions import ConvergenceWarning, InputError, MissingRowsWarning, warn
+from ..exceptions import ConvergenceWarning, InputError, MissingRowsWarning, check_choice, warn
 from ..graphs.affinity import default_n_neighbors
 from ..kernels.bank import KernelBank
 from ..kernels.functions import dense
@@ -74,10 +74,7 @@ class FitsCompleteRows(MultiViewClusterer):
     missing_rows: str
 
     def _note_presence(self, views: MultiView, k: int) -> None:
-        if self.missing_rows not in MISSING_ROWS:
-            raise InputError(
-                f'missing_rows must be "raise" or "complete", got {self.missing_rows!r}'
-            )
+        check_choice("missing_rows", self.missing_rows, MISSING_ROWS)
         if self.missing_rows == "raise":
             require_complete(views, self.title, placing=True)
         super()._note_presence(views, k)
@@ -253,10 +250,3 @@ def check_number(name: str, value: Any, above: bool = False) -> float:
             f"got {value!r}: beyond, the iterations overflow"
         )
     return number
-
-
-def check_count(name: str, value: Any) -> int:
-    """Return a whole number of at least one; raise InputError otherwise."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)

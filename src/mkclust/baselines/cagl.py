@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..exceptions import ConvergenceWarning, warn
+from ..exceptions import ConvergenceWarning, check_whole, warn
 from ..kernels.bank import KernelBank
 from ..progress import step
-from .base import ComparedMethod, check_count, check_number
+from .base import ComparedMethod, check_number
 from .graph_learning import (
     components,
     expression_value,
@@ -160,7 +160,7 @@ class CAGL(ComparedMethod):
     def _n_neighbors(self, n: int, k: int) -> int:
         if self.n_neighbors is None:
             return max(5, n // (3 * k))
-        return check_count("n_neighbors", self.n_neighbors)
+        return check_whole("n_neighbors", self.n_neighbors)
 
 
 @dataclass(frozen=True)

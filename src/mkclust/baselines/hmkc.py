@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..exceptions import check_whole
 from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
-from .base import ComparedMethod, Trace, check_count
+from .base import ComparedMethod, Trace
 from .linalg import energy, top_of_projectors, unit, weighted_sum
 
 
@@ -119,8 +120,8 @@ class HMKC(ComparedMethod):
         self._label(found.H, k)
 
     def _widths(self, k: int, n: int) -> tuple[int, int]:
-        c1 = 4 * k if self.c1 is None else check_count("c1", self.c1)
-        c2 = 3 * k if self.c2 is None else check_count("c2", self.c2)
+        c1 = 4 * k if self.c1 is None else check_whole("c1", self.c1)
+        c2 = 3 * k if self.c2 is None else check_whole("c2", self.c2)
         return max(k, min(c1, n - 1)), max(k, min(c2, n - 1))
 
 

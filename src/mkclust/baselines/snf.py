@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from ..agreement.cache import reused, shared_views
 from ..agreement.subspaces import GraphSubspaces
-from ..base import Partitions, check_indefinite
+from ..base import INDEFINITE, Partitions
 from ..data.memory import require_memory
 from ..data.views import MultiView
-from ..exceptions import InputError
+from ..exceptions import check_choice, check_whole
 from ..graphs.affinity import (
     CenteredGraph,
     default_n_neighbors,
@@ -28,7 +28,7 @@ from ..kernels.functions import dense
 from ..kernels.given import check_kernel
 from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
-from .base import FitsCompleteRows, check_count, check_number
+from .base import FitsCompleteRows, check_number
 
 METRICS = ("sqeuclidean", "euclidean")
 TINY = np.finfo(float).eps  # added to every local scale: copies of a sample have none
@@ -178,12 +178,11 @@ class SNF(FitsCompleteRows):
         return fuse_networks(affinities, min(count, len(views) - 1), n_iter)
 
     def _checked_settings(self) -> tuple[int, float, int, str]:
-        if self.metric not in METRICS:
-            raise InputError(f'metric must be "sqeuclidean" or "euclidean", got {self.metric!r}')
+        check_choice("metric", self.metric, METRICS)
         return (
-            check_count("n_neighbors", self.n_neighbors),
+            check_whole("n_neighbors", self.n_neighbors),
             check_number("mu", self.mu, above=True),
-            check_count("n_iter", self.n_iter),
+            check_whole("n_iter", self.n_iter),
             self.metric,
         )
 
@@ -198,7 +197,7 @@ class SNF(FitsCompleteRows):
 
     def view_metrics(self, views: MultiView) -> Iterator[Metric]:
         """Yield the metric of every view, over the samples it holds."""
-        check_indefinite(self.indefinite)
+        check_choice("indefinite", self.indefinite, INDEFINITE)
         for p, name in enumerate(views.names):
             view = views.own_rows(p)
             if views.kernels:

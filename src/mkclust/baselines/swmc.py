@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import InputError, check_whole
 from ..kernels.bank import KernelBank
 from ..progress import step
-from .base import ComparedMethod, Trace, check_count
+from .base import ComparedMethod, Trace
 from .graph_learning import (
     components,
     kernel_neighbors,
@@ -121,7 +121,7 @@ class SWMC(ComparedMethod):
     def _graphs(self, kernels: KernelBank) -> list[np.ndarray]:
         if self.graph not in ("neighbors", "kernel"):
             raise InputError(f'graph must be "neighbors" or "kernel", got {self.graph!r}')
-        n_neighbors = check_count("n_neighbors", self.n_neighbors)
+        n_neighbors = check_whole("n_neighbors", self.n_neighbors)
         if self.graph == "kernel":
             return list(kernels)
         return [kernel_neighbors(K, n_neighbors) for K in kernels]

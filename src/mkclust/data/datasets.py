@@ -6,16 +6,16 @@ import os
 import warnings
 from collections.abc import Sequence
 from importlib.resources import files
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.spatial.distance import pdist
-from sklearn.utils import check_random_state
 
-from ..exceptions import InputError
+from ..exceptions import InputError, check_whole
+from .values import random_generator
 from .views import MultiView
 
 __all__ = ["fetch_breast", "load_mfeat", "make_cohort", "make_views"]
@@ -188,17 +188,17 @@ def make_views(
     >>> np.bincount(views.labels).tolist()
     [30, 30, 30]
     """
-    n = _count(n_samples, "n_samples", 1)
-    k = _count(n_clusters, "n_clusters", 1)
-    informative = _count(n_views, "n_views", 0)
-    m = informative + _count(n_noise_views, "n_noise_views", 0)
+    n = check_whole("n_samples", n_samples)
+    k = check_whole("n_clusters", n_clusters)
+    informative = check_whole("n_views", n_views, 0)
+    m = informative + check_whole("n_noise_views", n_noise_views, 0)
     if m == 0:
         raise InputError("n_views and n_noise_views are both 0: at least one view is needed")
-    widths = [_count(f, "n_features", 1) for f in _each(n_features, m, "n_features")]
+    widths = [check_whole("n_features", f) for f in _each(n_features, m, "n_features")]
     levels = [_level(s, "noise") for s in _each(noise, informative, "noise")]
     distance = _level(separation, "separation")
     sizes = cluster_sizes(n, k, balance)
-    rng = _generator(random_state)
+    rng = random_generator(random_state)
 
     labels = rng.permutation(np.repeat(np.arange(k), sizes))
     views = {}
@@ -274,8 +274,8 @@ def make_cohort(
     """
     if not 0 <= missing < 1:
         raise InputError(f"missing must be from 0 to below 1, got {missing!r}")
-    n, k = _count(n_patients, "n_patients", 1), _count(n_subtypes, "n_subtypes", 1)
-    rng = _generator(random_state)
+    n, k = check_whole("n_patients", n_patients), check_whole("n_subtypes", n_subtypes)
+    rng = random_generator(random_state)
     subtypes = rng.permutation(np.arange(n) % k)
     digits = len(str(n))
     patients = [f"P{i + 1:0{digits}}" for i in range(n)]
@@ -308,22 +308,8 @@ def _each(value: Any, m: int, what: str) -> list[Any]:
     return list(value)
 
 
-def _count(value: Any, what: str, least: int) -> int:
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise InputError(f"{what} must be an integer of at least {least}, got {value!r}")
-    return int(value)
-
-
 def _level(value: Any, what: str) -> float:
     level = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
     if not 0.0 <= level < float("inf"):
         raise InputError(f"{what} must be a finite number of at least 0, got {value!r}")
     return level
-
-
-def _generator(random_state: Any) -> np.random.RandomState:
-    try:
-        generator: np.random.RandomState = check_random_state(random_state)
-    except ValueError as error:
-        raise InputError(f"random_state: {error}") from None
-    return generator

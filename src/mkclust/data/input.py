@@ -121,7 +121,7 @@ class TakesViews:
                 X = check_array(
                     X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
                 )
-            except (TypeError, ValueError, OverflowError) as error:
+            except (ValueError, OverflowError) as error:
                 raise InputError(f"X is neither views nor a table: {error}") from None
         if not reset:
             own = self.view_feature_names_in_[0] if self.columns is None else self._table_names()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, check_random_state
 
 from ..exceptions import InputError
 
@@ -16,7 +17,7 @@ ADVICE = (
     "which are not numbers: convert them, such as to days by (t - t.min()) / "
     "np.timedelta64(1, 'D'), or drop them"
 )
-DATES = (np.datetime64, np.timedelta64)
+DATES = (np.datetime64, np.timedelta64, date, time, timedelta)
 
 
 def is_frame(value: Any) -> bool:
@@ -78,6 +79,15 @@ def check_width(name: str, width: int, fitted: int, what: str = "the same column
             f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples need "
             f"{what}"
         )
+
+
+def random_generator(random_state: Any) -> np.random.RandomState:
+    """Return the random numbers of a seed or generator; InputError for anything else."""
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except ValueError as error:
+        raise InputError(f"random_state: {error}", parameter="random_state") from None
+    return generator
 
 
 def to_utf8(name: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..agreement.subspaces import KernelSubspaces, view_spectra
 from ..base import KernelClusterer
 from ..data.memory import physical_memory
 from ..data.views import MultiView
-from ..exceptions import DegenerateWarning, InputError, warn
+from ..exceptions import DegenerateWarning, InputError, check_whole, warn
 from ..kernels.bank import KernelBank
 from ..large.views import LargeViews
 from ..linalg.checks import Verification
@@ -216,10 +215,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
             in_memory = int(np.sqrt(physical_memory() / 2 / (8 * KERNEL_COPIES)))
             many = n > min(ALL_UP_TO, in_memory) and self._tables_only(views)
             return min(n, max(DRAWN, DRAWN_PER_CLUSTER * k)) if many else n
-        if not isinstance(asked, Integral) or isinstance(asked, bool) or asked < max(k, 2):
-            raise InputError(
-                f"n_samples_fit must be a whole number from {max(k, 2)} on, got {asked!r}"
-            )
+        check_whole("n_samples_fit", asked, max(k, 2))
         if asked < n and not self._tables_only(views):
             raise InputError("n_samples_fit is for views: given kernels are fitted as a whole")
         return int(min(asked, n))

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ..agreement.overlap import Overlap
 from ..agreement.subspaces import Subspaces
-from ..exceptions import InfeasibleError, InfeasibleWarning, InputError, warn
+from ..exceptions import (
+    InfeasibleError,
+    InfeasibleWarning,
+    InputError,
+    check_choice,
+    check_whole,
+    warn,
+)
 from .constraints import Constraints, overlap_constraints, relaxed_constraints, shortfall
 from .dimensions import Dimensions, choose_dimensions, reach
 
@@ -33,20 +40,17 @@ class Goal:
         cls, k: int, n: int, *, solver: Any, threshold: Any, on_infeasible: Any, max_dimension: Any
     ) -> Goal:
         """Check the parameters of an estimator for k clusters of n samples."""
-        if solver not in SOLVERS:
-            raise InputError(f"solver must be one of {', '.join(SOLVERS)}, got {solver!r}")
-        if on_infeasible not in ("relax", "raise"):
-            raise InputError(f'on_infeasible must be "relax" or "raise", got {on_infeasible!r}')
+        check_choice("solver", solver, SOLVERS)
+        check_choice("on_infeasible", on_infeasible, ("relax", "raise"))
         asked = {"k": k, "k-1": k - 1}.get(str(threshold), threshold)
         if not _is_number(asked) or not 0 <= asked < np.inf:
             raise InputError(
                 f'threshold must be "k", "k-1" or a number from 0 on, got {threshold!r}'
             )
-        most = max_dimension
-        if most is not None and (not isinstance(most, Integral) or most < k):
-            raise InputError(f"max_dimension must be a whole number from {k} (k) on, got {most!r}")
+        if max_dimension is not None:
+            check_whole("max_dimension", max_dimension, k)
         # Two unrelated views of D eigenvectors overlap by D^2/n: 2 sqrt(kn) gives 4k.
-        enough = int(most or max(25 * k, np.ceil(2 * np.sqrt(k * n))))
+        enough = int(max_dimension or max(25 * k, np.ceil(2 * np.sqrt(k * n))))
         return cls(k, solver, float(asked), min(n, enough), on_infeasible == "relax")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..agreement.subspaces import GraphSubspaces, view_spectra
 from ..agreement.weights import ViewWeights
 from ..base import INDEFINITE, MultiViewClusterer, Partitions
 from ..data.views import MultiView
-from ..exceptions import DegenerateWarning, InputError, warn
+from ..exceptions import DegenerateWarning, InputError, check_choice, check_whole, warn
 from ..graphs.affinity import default_n_neighbors
 from ..large.kmeans import kmeans, seed_of
 from ..large.views import LargeViews
@@ -349,10 +348,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         return verify_fit(self, views)
 
     def _graphs(self, views: MultiView, n_neighbors: int) -> ViewGraphs:
-        if self.indefinite not in INDEFINITE:
-            raise InputError(
-                f'indefinite must be "raise", "shift" or "ignore", got {self.indefinite!r}'
-            )
+        check_choice("indefinite", self.indefinite, INDEFINITE)
         return ViewGraphs(views, n_neighbors, self.indefinite)
 
     @property
@@ -366,6 +362,4 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         asked = self.n_neighbors
         if asked is None:
             return default_n_neighbors(n, k)
-        if not isinstance(asked, Integral) or isinstance(asked, bool) or asked < 1:
-            raise InputError(f"n_neighbors must be a whole number from 1 on, got {asked!r}")
-        return int(min(asked, n - 1))
+        return min(check_whole("n_neighbors", asked), n - 1)

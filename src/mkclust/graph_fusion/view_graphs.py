@@ -16,7 +16,7 @@ from ..data.kinds import COMPONENTS
 from ..data.memory import fits_in_memory, require_memory, size_of
 from ..data.missing import require_no_gaps
 from ..data.views import MultiView
-from ..exceptions import InputError
+from ..exceptions import InputError, check_choice
 from ..graphs.affinity import CenteredGraph, affinity_graph, placed
 from ..graphs.metrics import Metrics, equidistant, left_out, view_metrics, with_gram
 from ..graphs.neighbors import EXACT_UP_TO
@@ -169,8 +169,7 @@ def neighbor_search(views: MultiView | LargeViews, asked: str = "auto") -> str:
     >>> neighbor_search(MultiView([np.eye(30)]))
     'exact'
     """
-    if asked not in SEARCHES:
-        raise InputError(f'neighbors must be "auto", "exact" or "anchors", got {asked!r}')
+    check_choice("neighbors", asked, SEARCHES)
     if views.kernels:
         if asked == "anchors":
             raise InputError('kernels have no anchors: use neighbors="auto" or "exact"')
