@@ -73,6 +73,8 @@ REFUSED = {
     "underscore": ("1,2\n3,1_000\n", {}, "column '2' is not numeric: '1_000'"),
     "long row": ("p,q\n1,2\n3,4,5\n", {}, "Expected 2 fields in line 3, saw 3"),
     "short row": ("p,q\n1,2\n3\n", {}, "line 3 has 1 cells, but others have 2"),
+    "short named row": (",x,y\na,1,2\nb,3\n", {}, "line 3 has 2 cells, but others have 3"),
+    "short row of R": ("x,y\na,1,2\nb,3\n", {}, "line 3 has 2 cells, but others have 3"),
     "late cell": (
         "x,y,,\n" + "1,2,,\n" * 30 + "3,4,5,\n",
         {},

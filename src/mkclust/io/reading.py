@@ -16,22 +16,9 @@ from ..data.alignment import as_text, set_sample_names, turn_transposed
 from ..data.values import list_names
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
-from . import roles, tables
-from .files import (
-    EXPORTS,
-    KNOWN,
-    OMICS,
-    TABLES,
-    TEXTS,
-    as_path,
-    check_known,
-    check_regular,
-    export_line,
-    kind_of,
-    naming,
-    view_name,
-)
-from .results import RESULT, is_result, refuse_result
+from . import files, roles, tables
+from .files import KNOWN, OMICS, TABLES, TEXTS, as_path, kind_of, naming, view_name
+from .results import RESULT, check_readable, is_result
 from .roles import Name, Request, Variable
 
 UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
@@ -246,28 +233,29 @@ class Item:
 
 
 def _check_request(request: Request) -> None:
-    for name in ("labels", "id"):
-        value = getattr(request, name)
-        if not (value is None or value is False or isinstance(value, str)):
-            raise InputError(f"{name} must be a name, False or None, got {value!r}")
-    for name in ("views", "drop_columns"):
-        value = getattr(request, name)
-        if value is not None and not all(isinstance(one, str) for one in value):
-            raise InputError(f"{name} must be names, got {value!r}")
-    if request.views == ():
-        raise InputError("views is empty: name at least one, or leave it out")
+    """Refuse choices of the wrong type."""
     sep, decimal = request.sep, request.decimal
+    names = (*(request.views or ()), *request.drop_columns)
+    wrong = [
+        f"{name} must be a name, False or None, got {value!r}"
+        for name, value in (("labels", request.labels), ("id", request.id))
+        if not (value is None or value is False or isinstance(value, str))
+    ]
+    if request.views == () or not all(isinstance(name, str) for name in names):
+        wrong.append("views and drop_columns must be names, and views at least one")
     if decimal not in (None, ".", ","):
-        raise InputError(f"decimal must be '.' or ',', got {decimal!r}")
+        wrong.append(f"decimal must be '.' or ',', got {decimal!r}")
     if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in UNUSABLE):
-        raise InputError(f"sep must be one character between cells, such as ';', got {sep!r}")
+        wrong.append(f"sep must be one character between cells, such as ';', got {sep!r}")
     if sep is not None and sep == decimal:
-        raise InputError(f"sep={sep!r} and decimal={decimal!r} are the same")
+        wrong.append(f"sep={sep!r} and decimal={decimal!r} are the same")
+    if wrong:
+        raise InputError("; ".join(wrong))
 
 
-def _check_only_tables(request: Request, files: Sequence[Path]) -> None:
+def _check_only_tables(request: Request, paths: Sequence[Path]) -> None:
     """Refuse choices that apply to tables, or to text, where there is none of them."""
-    kinds = {kind_of(file) for file in files}
+    kinds = {kind_of(path) for path in paths}
     applies = {"drop_columns": TABLES, "sep": TEXTS, "decimal": (*TEXTS, ".xlsx")}
     for name, allowed in applies.items():
         if getattr(request, name) and not kinds & {*allowed}:
@@ -295,14 +283,8 @@ def _archive(path: Paths) -> Path | None:
     with naming(file):
         if file.is_dir():
             return None
-        _check_readable(file)
+        check_readable(file)
         return None if kind_of(file) in TABLES else file
-
-
-def _check_readable(file: Path) -> None:
-    check_regular(file)
-    refuse_result(file)
-    check_known(file)
 
 
 def _load_archive(file: Path) -> dict[str, Any]:
@@ -341,14 +323,14 @@ def _find_sources(path: Paths, request: Request) -> tuple[list[Source], list[Sou
     """Return the files that are views, the files that are labels, and notes on the others."""
     if isinstance(path, str | os.PathLike):
         folder = as_path(path)
-        files, notes = _list_folder(folder) if folder.is_dir() else ([folder], [])
+        paths, notes = _list_folder(folder) if folder.is_dir() else ([folder], [])
     elif isinstance(path, Sequence):
-        files, notes = [as_path(file) for file in path], []
+        paths, notes = [as_path(file) for file in path], []
     else:
         raise InputError(f"neither a path nor a list of paths: {path!r}")
-    if not files:
+    if not paths:
         raise InputError("an empty list of files: at least one is needed")
-    sources = _with_sheets(files, notes)
+    sources = _with_sheets(paths, notes)
     beside = _labels_elsewhere(request.labels, sources)
     if beside is None:
         classes = _classes_among(sources, request.labels)
@@ -371,11 +353,11 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
     with naming(folder):
         there = sorted(folder.iterdir())
         results = [entry for entry in there if is_result(entry) or is_result(entry / RESULT)]
-        of_r = [entry for entry in there if kind_of(entry) in EXPORTS]
+        of_r = [entry for entry in there if kind_of(entry) in files.EXPORTS]
         aside = [e for e in there if e.name.startswith((".", "~$"))]  # of systems and of Excel
         found = [e for e in there if kind_of(e) in TABLES and e not in (*results, *aside)]
         exports = [
-            f"{e.name} is a file of R: write it as a table by {export_line(e)}" for e in of_r
+            f"{e.name} is a file of R: write it as a table by {files.export_line(e)}" for e in of_r
         ]
         if not found:
             only = [f"only results of mkclust, listed in {RESULT}"] if results else ["none here"]
@@ -383,11 +365,8 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
                 f"a folder should hold one table per view ({', '.join(TABLES)}): "
                 f"{'; '.join(exports or only)}"
             )
-    others = [e.name for e in there if e not in (*found, *results, *of_r)]
+    others = [e.name for e in there if e not in (*found, *of_r)]
     notes = [f"Ignored {', '.join(others[:20])} in the folder."] if others else []
-    if results:
-        names = ", ".join(entry.name for entry in results[:20])
-        notes.append(f"Ignored {names} in the folder, which are results of mkclust.")
     return sorted(found, key=_natural), notes + [f"Ignored: {export}" for export in exports]
 
 
@@ -397,17 +376,17 @@ def _natural(file: Path) -> list[Any]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def _with_sheets(files: Sequence[Path], notes: list[str]) -> list[Source]:
+def _with_sheets(paths: Sequence[Path], notes: list[str]) -> list[Source]:
     """Name the view of every file; a workbook with several sheets becomes its sheets."""
     found: list[Source] = []
     problems = []
-    for file in files:
+    for file in paths:
         if kind_of(file) != ".xlsx":
             found.append(Source(view_name(file), file))
             continue
         try:
             with naming(file):
-                _check_readable(file)
+                check_readable(file)
                 sheets, more = tables.find_sheets(file)
         except InputError as error:
             problems.append(str(error))
@@ -492,7 +471,7 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
 def _load_item(source: Source, request: Request) -> Item:
     name, file = source.name, source.path
     with naming(file):
-        _check_readable(file)
+        check_readable(file)
         if kind_of(file) in TABLES:
             table = tables.load_table(file, request.sep, request.decimal, sheet=source.sheet)
             notes = [f"View {name} has the columns of {file.name}."]
@@ -582,33 +561,26 @@ def _are_kernels(items: Sequence[Item], forced: bool | None, notes: list[str]) -
 
 
 def _orient(items: Sequence[Item], classes: Any, forced: bool | None, notes: list[str]) -> None:
-    """Transpose tables whose columns are samples: as asked, else by labels, else by names."""
+    """Transpose tables whose columns are samples: as asked, else by names."""
     import pandas as pd
 
-    by_count = classes is not None and isinstance(classes.index, pd.RangeIndex)
     if forced is not None:
-        turned, why = forced, "as asked"
         notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
-    elif by_count:
-        shapes = [item.values.shape for item in items]
-        turned, why = roles.orientation(shapes, len(classes), "the file of labels")
-        notes += [f"Transposed: {why}."] if turned else []
+    elif _share_header(items):
+        notes.append("Transposed: the tables share their columns, and no rows.")
     else:
-        turned = _share_header(items)
-        notes += ["Transposed: the tables share their columns, and no rows."] if turned else []
-    for item in items:
-        if turned and (item.is_table or forced is None):  # of archives, `assign` turned the matrix
-            item.turn()
-    if forced is not None or by_count or turned:
+        beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
+        given = [item.values for item in items]
+        frames, more = turn_transposed([*given, *beside], [*(item.name for item in items), ""])
+        notes += more
+        for item, frame in zip(items, frames, strict=False):
+            item.values = frame
+        unturned = [i for i, own in zip(items, given, strict=True) if i.values is own and i.named]
+        _ask_about_features(unturned, items)
         return
-    given = [item.values for item in items]
-    beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
-    frames, more = turn_transposed([*given, *beside], [*(item.name for item in items), ""])
-    notes += more
-    for item, frame in zip(items, frames, strict=False):
-        item.values = frame
-    left = [i for i, frame in zip(items, given, strict=True) if i.values is frame and i.named]
-    _ask_about_features(left, items)
+    for item in items:
+        if forced is None or (forced and item.is_table):  # `assign` turned matrices of archives
+            item.turn()
 
 
 def _share_header(items: Sequence[Item]) -> bool:
@@ -671,7 +643,7 @@ def _clinical(item: Item) -> list[str]:
 def _describe_table(source: Source, role: str, request: Request, several: bool) -> Variable:
     """Describe a file that is one view, or the labels, among several files."""
     with naming(source.path):
-        _check_readable(source.path)
+        check_readable(source.path)
         if kind_of(source.path) not in TABLES:
             parts = [v for v in _with_roles(source.path) if v.role == role]
             return replace(parts[0] if parts else Variable("", "archive", ()), name=source.name)
@@ -690,7 +662,7 @@ def _describe_table(source: Source, role: str, request: Request, several: bool) 
 def _read_classes(source: Source, request: Request) -> Any:
     """Return a file of labels as a Series, by sample names if it has them."""
     with naming(source.path):
-        _check_readable(source.path)
+        check_readable(source.path)
         if kind_of(source.path) not in TABLES:
             raise FileFormatError(f"labels beside views are read from {', '.join(TABLES)}")
         frame = tables.load_table(
@@ -739,13 +711,10 @@ def _find_labels(items: Sequence[Item], classes: Any, source: str, notes: list[s
         if item.named and len(item.labels) == len(item.values):
             item.labels.index = item.values.index
     merged = pd.concat([item.labels for item in found])
-    files = ", ".join(item.path.name for item in found)
+    source = ", ".join(item.path.name for item in found)
     if (merged.groupby(level=0).nunique() > 1).any():
-        raise FileFormatError(
-            f"{files} have different labels; choose a file or column with labels=..., or pass "
-            "labels=False"
-        )
-    return _select_labels(merged[~merged.index.duplicated()], samples, files)
+        raise FileFormatError(f"{source} have different labels; choose one with labels=...")
+    return _select_labels(merged[~merged.index.duplicated()], samples, source)
 
 
 def _select_labels(labels: Any, samples: list[str] | None, source: str) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import FileFormatError
+from .files import check_known, check_regular
 
 RESULT, FORMAT = "result.json", "mkclust result"
 MAX_BYTES = 256 << 20  # of result.json
@@ -48,13 +49,15 @@ def is_result(path: Path) -> bool:
         return False
 
 
-def refuse_result(path: Path) -> None:
-    """Raise FileFormatError for a result of mkclust, which is not input."""
+def check_readable(path: Path) -> None:
+    """Refuse what is no file of a known kind, and results of mkclust, which are not input."""
+    check_regular(path)
     if is_result(path):
         raise FileFormatError(
-            f"{path}: it is a result of mkclust, listed in {path.parent / RESULT}, and is not read "
-            "as data or labels; copy it elsewhere to use it as such"
+            f"it is a result of mkclust, listed in {path.parent / RESULT}, and is not read as data "
+            "or labels; copy it elsewhere to use it as such"
         )
+    check_known(path)
 
 
 def file_checksum(path: Path) -> str:

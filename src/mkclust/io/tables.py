@@ -24,17 +24,7 @@ import numpy as np
 from ..data.alignment import is_key_name, may_be_key_name
 from ..data.values import SHOWN, list_names
 from ..exceptions import FileFormatError, InputError
-from .files import (
-    TABLES,
-    TEXTS,
-    as_path,
-    check_known,
-    check_regular,
-    kind_of,
-    naming,
-    parsing,
-    require,
-)
+from .files import TABLES, TEXTS, as_path, check_regular, kind_of, naming, parsing, require
 from .roles import is_label_name
 
 SEPARATORS = "\t;,"  # in this order: commas also occur as decimal points and inside names
@@ -95,7 +85,6 @@ def read_table(
     file = as_path(path)
     with naming(file):
         check_regular(file)
-        check_known(file)
         if kind_of(file) not in TABLES:
             raise FileFormatError(f"not a table: {kind_of(file)}; tables are {', '.join(TABLES)}")
         return load_table(file, sep, decimal, sheet=sheet).frame
@@ -251,13 +240,11 @@ def _load_text(path: Path, sep: str | None, decimal: str | None, classes: bool) 
     sep = sep or _find_separator(lines, decimal, classes)
     rows, ends = _split(lines, sep)
     commented = _split([line.lstrip("#! ") for line in comments[-1:]], sep)[0]
-    if rows and commented and len(commented[0]) == len(rows[0]) and not _is_header(rows, classes):
-        rows, ends = [*commented, *rows], [0, *ends]  # as numpy.savetxt writes the header
-        names: list[str] | None = [name.strip() for name in commented[0]]
-    else:
-        names = _find_header(rows, classes)
-    body, skipped = (rows, 0) if names is None else (rows[1:], ends[0])
-    skipped += len(comments)
+    names, body, skipped = _find_header(rows, classes), rows, len(comments)
+    if names is not None:
+        body, skipped = rows[1:], skipped + ends[0]
+    elif commented and len(commented[0]) == len(rows[0]):  # as numpy.savetxt writes the header
+        names = [name.strip() for name in commented[0]]
     notes: list[str] = []
     sign = "." if classes else decimal or _find_decimal(body, notes)
     width = max(map(len, body))
@@ -273,10 +260,10 @@ def _load_text(path: Path, sep: str | None, decimal: str | None, classes: bool) 
         keep_default_na=False,
     )  # fmt: skip
     table = _finish(frame, names, sign, notes, classes)
-    if frame.iloc[:, table.frame.shape[1] - 1].isna().any():
+    width = table.frame.shape[1] + (table.frame.index.dtype == object)
+    if frame.iloc[:, width - 1].isna().any():
         with opened(path, "rt", encoding=encoding, newline="") as file:
-            least = len(names or ()) or table.frame.shape[1]
-            _refuse_short_rows(islice(file, skipped, None), sep, least, skipped)
+            _refuse_short_rows(islice(file, skipped, None), sep, width, skipped)
     return table
 
 
@@ -547,11 +534,8 @@ def _codes(rows: Rows, width: int) -> list[int]:
 
 def is_text(cell: str, decimal: str | None = None) -> bool:
     """Return whether a cell is neither a number nor missing, in either notation by default."""
-    signs = (decimal,) if decimal else (".", ",")
-    return (
-        all(math.isnan(_number(cell, sign)) for sign in signs)
-        and cell.strip().lower() not in MISSING
-    )
+    number = any(not math.isnan(_number(cell, sign)) for sign in decimal or ".,")
+    return not number and cell.strip().lower() not in MISSING
 
 
 def _number(cell: str, decimal: str) -> float:
