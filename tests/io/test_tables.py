@@ -133,6 +133,13 @@ def test_choices(table):
     assert read(utf16).index.tolist() == ["a", "b"]
 
 
+def test_lines_of_many_columns(table):
+    cells = [f"{value:.15f}" for value in np.random.default_rng(0).random(12_000)]
+    head = ",".join(f"g{j}" for j in range(12_000))
+    views = read(table(f"id,{head}\n" + "".join(f"{name},{','.join(cells)}\n" for name in ABC)))
+    np.testing.assert_array_equal(views["a"][2], [float(cell) for cell in cells])
+
+
 def test_an_empty_row_of_an_unnamed_table_is_a_missing_sample(table):
     files = [table("x,y\n1,2\n,\n5,6\n"), table("z\n1\n2\n3\n", "b.csv")]
     assert read(files).present.tolist() == [[True, True], [False, True], [True, True]]

@@ -497,6 +497,7 @@ def _find_separator(lines: Sequence[str], decimal: str | None, classes: bool) ->
 
 def _split(lines: Sequence[str], sep: str) -> tuple[Rows, list[int]]:
     """Return the rows that hold something, and for each the number of lines up to its end."""
+    limit = csv.field_size_limit(1 << 30)  # by a wrong separator, a long line is one cell
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep == " ")
     rows, ends = [], []
     for row in reader:
@@ -504,6 +505,7 @@ def _split(lines: Sequence[str], sep: str) -> tuple[Rows, list[int]]:
         if cells:
             rows.append(cells)
             ends.append(reader.line_num)
+    csv.field_size_limit(limit)
     return rows, ends
 
 
