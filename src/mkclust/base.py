@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -71,8 +71,11 @@ class Partitions:
     labels: dict[int, np.ndarray]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, ABC):
     """Base of all estimators: checks the input and leaves the method to `_fit`.
+
+    The parameters are fields of a dataclass, so that a method declares only its own.
 
     Parameters
     ----------
@@ -96,25 +99,12 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
     title: ClassVar[str]
     reference: ClassVar[str]
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
-    labels_: np.ndarray
-    _distinct: np.ndarray | None = None
-    _united: np.ndarray | None = None
-    _row_hashes: np.ndarray | None = None
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        columns: Any = None,
-        missing: Any = None,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.columns = columns
-        self.missing = missing
-        self.n_init = n_init
-        self.random_state = random_state
+    n_clusters: int = field(kw_only=False)
+    columns: Any = None
+    missing: Any = None
+    n_init: int = 10
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the samples of X.
@@ -391,6 +381,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         return tags
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class KernelClusterer(MultiViewClusterer):
     """Base of the estimators that work on one kernel matrix per view.
 
@@ -413,28 +404,11 @@ class KernelClusterer(MultiViewClusterer):
         See MultiViewClusterer.
     """
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
-        )
-        self.kernel = kernel
-        self.kernel_params = kernel_params
-        self.center = center
-        self.normalize = normalize
-        self.indefinite = indefinite
+    kernel: Any = "gaussian"
+    kernel_params: Mapping[str, Any] | None = None
+    center: bool = True
+    normalize: bool = True
+    indefinite: str = "raise"
 
     @property
     def gives_kernels(self) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from numbers import Integral, Real
 from typing import Any
@@ -153,6 +154,7 @@ def mean_of_neighbors(
     return np.concatenate(found)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ComparedMethod(FitsCompleteRows, KernelClusterer):
     """Base class of the methods of the paper's comparison.
 
@@ -179,27 +181,7 @@ class ComparedMethod(FitsCompleteRows, KernelClusterer):
     converged_ : bool, False if the maximal number of iterations was reached
     """
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.missing_rows = missing_rows
+    missing_rows: str = "raise"
 
     def _refit(self, views: MultiView) -> Callable[[Any], Any]:
         """Return the function that fits a copy of the estimator; all copies share the kernels."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -26,6 +25,7 @@ RIDGE = 1.0  # beta, the weight of the norm of each code
 CAP = 100
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CAGL(ComparedMethod):
     r"""Consensus affinity graph learning: a graph per kernel, then one graph of k components.
 
@@ -98,30 +98,8 @@ class CAGL(ComparedMethod):
     # The authors' values are not public; these range from a weak local term to a dominant one.
     grid: ClassVar = {"alpha": (1.0, 2.0, 4.0, 6.0, 8.0, 16.0, 32.0)}
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        alpha: float = 6.0,
-        n_neighbors: int | None = None,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.alpha = alpha
-        self.n_neighbors = n_neighbors
+    alpha: float = 6.0
+    n_neighbors: int | None = None
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         gain = 1 + check_number("alpha", self.alpha)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +16,7 @@ from .base import ComparedMethod, Trace
 from .linalg import energy, top_of_projectors, unit, weighted_sum
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HMKC(ComparedMethod):
     r"""Hierarchical multiple kernel clustering: reduce each view in two layers, then join them.
 
@@ -80,30 +81,8 @@ class HMKC(ComparedMethod):
     reference = "J. Liu et al., Hierarchical Multiple Kernel Clustering, AAAI 2021"
     grid: ClassVar = {"c1": tuple(range(3, 11)), "c2": tuple(range(2, 11))}  # in multiples of k
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        c1: int | None = None,
-        c2: int | None = None,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.c1 = c1
-        self.c2 = c2
+    c1: int | None = None
+    c2: int | None = None
 
     @classmethod
     def published_grid(cls, k: int) -> list[dict[str, Any]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import polar, unit
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LFMKC(ComparedMethod):
     r"""Late fusion alignment maximization: align a partition with those of the single views.
 
@@ -81,32 +81,9 @@ class LFMKC(ComparedMethod):
     )
     grid: ClassVar = {"lam": POWERS_OF_TWO}
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        lam: float = 1.0,
-        accumulate: bool = False,
-        init: str = "align",
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.lam = lam
-        self.accumulate = accumulate
-        self.init = init
+    lam: float = 1.0
+    accumulate: bool = False
+    init: str = "align"
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         lam = check_number("lam", self.lam)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .simplex import simplex_qp
 NEGLIGIBLE = 1e-6  # weights below it are set to zero, as published
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MKKMMR(ComparedMethod):
     r"""Multiple kernel k-means with a regularizer that penalizes redundant kernels.
 
@@ -78,28 +79,7 @@ class MKKMMR(ComparedMethod):
     )
     grid: ClassVar = {"lam": POWERS_OF_TWO}
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        lam: float = 1.0,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.lam = lam
+    lam: float = 1.0
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         lam = check_number("lam", self.lam)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from .linalg import energy, gram, psd_part_and_top, weighted_sum
 from .simplex import simplex_qp
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ONKC(ComparedMethod):
     r"""Optimal neighborhood kernel clustering: learn a kernel near the combined kernels.
 
@@ -80,30 +81,8 @@ class ONKC(ComparedMethod):
     )
     grid: ClassVar = {"rho": POWERS_OF_TWO, "lam": POWERS_OF_TWO}
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        rho: float = 1.0,
-        lam: float = 1.0,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.rho = rho
-        self.lam = lam
+    rho: float = 1.0
+    lam: float = 1.0
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         rho = check_number("rho", self.rho, above=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_random_state
@@ -17,6 +15,7 @@ from .lfmkc import alignments, first_rotations, fuse, partitions, rotations
 from .linalg import polar, unit
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class OPLF(ComparedMethod):
     r"""One pass late fusion: learn the labels directly from the partitions of the single views.
 
@@ -82,30 +81,8 @@ class OPLF(ComparedMethod):
     title = "OPLF"
     reference = "X. Liu et al., One Pass Late Fusion Multi-view Clustering, ICML 2021"
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        init: str = "align",
-        reseed: bool = False,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.init = init
-        self.reseed = reseed
+    init: str = "align"
+    reseed: bool = False
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         H_p, H_0 = partitions(kernels, k)

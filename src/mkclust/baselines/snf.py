@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,7 @@ METRICS = ("sqeuclidean", "euclidean")
 TINY = np.finfo(float).eps  # added to every local scale: copies of a sample have none
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SNF(FitsCompleteRows):
     r"""Similarity network fusion: diffuse every view's network through those of the others.
 
@@ -115,32 +116,13 @@ class SNF(FitsCompleteRows):
         "Nature Methods 11(3), 2014"
     )
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        n_neighbors: int = 20,
-        mu: float = 0.5,
-        n_iter: int = 20,
-        metric: str = "sqeuclidean",
-        precomputed: bool = False,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
-        )
-        self.n_neighbors = n_neighbors
-        self.mu = mu
-        self.n_iter = n_iter
-        self.metric = metric
-        self.precomputed = precomputed
-        self.indefinite = indefinite
-        self.missing_rows = missing_rows
+    n_neighbors: int = 20
+    mu: float = 0.5
+    n_iter: int = 20
+    metric: str = "sqeuclidean"
+    precomputed: bool = False
+    indefinite: str = "raise"
+    missing_rows: str = "raise"
 
     @property
     def gives_kernels(self) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ KEPT = 0.7  # share of each column's sum that is kept in the affinity matrix
 COLLAPSED = 1e-6  # a weight closer to 1 counts as all the weight
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SPMKC(ComparedMethod):
     r"""Structure-preserving multiple kernel clustering: learn a kernel and a graph together.
 
@@ -89,34 +90,10 @@ class SPMKC(ComparedMethod):
         "lam3": (5.0, 10.0, 20.0, 50.0, 100.0, 200.0),
     }
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        lam1: float = 4.0,
-        lam2: float = 1.0,
-        lam3: float = 200.0,
-        lam4: float = 1.0,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.lam1 = lam1
-        self.lam2 = lam2
-        self.lam3 = lam3
-        self.lam4 = lam4
+    lam1: float = 4.0
+    lam2: float = 1.0
+    lam3: float = 200.0
+    lam4: float = 1.0
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         penalties = self._penalties()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +23,7 @@ ZERO = 1e-10  # Laplacian eigenvalues with a smaller sum count as zeros
 INNER_CAP = 50
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SWMC(ComparedMethod):
     r"""Self-weighted multi-view clustering: learn one graph of k components near all graphs.
 
@@ -85,30 +84,8 @@ class SWMC(ComparedMethod):
         "F. Nie, J. Li, X. Li, Self-weighted Multiview Clustering with Multiple Graphs, IJCAI 2017"
     )
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        graph: str = "neighbors",
-        n_neighbors: int = 10,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        missing_rows: str = "raise",
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            missing_rows=missing_rows, n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.graph = graph
-        self.n_neighbors = n_neighbors
+    graph: str = "neighbors"
+    n_neighbors: int = 10
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         fusion = fuse(self._graphs(kernels), k)

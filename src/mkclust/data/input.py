@@ -50,7 +50,9 @@ class TakesViews:
     view_feature_names_in_: list[Names]
     _imputation: Imputation | None
     _key_columns: tuple[Any, ...] = ()
-    _row_hashes: np.ndarray | None
+    _row_hashes: np.ndarray | None = None
+    _distinct: np.ndarray | None = None
+    _united: np.ndarray | None = None
     takes_missing_rows: ClassVar[bool] = False
     reads_chunks: ClassVar[bool] = False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ DRAWN_PER_CLUSTER = 25  # at least
 KEPT_EMBEDDING = 512 << 20  # bytes: a larger embedding of all rows is not kept
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class MKCDNM(OutOfSample, KernelClusterer):
     r"""Multiple kernel clustering with dual noise minimization: no parameter beyond k.
 
@@ -112,35 +113,11 @@ class MKCDNM(OutOfSample, KernelClusterer):
     takes_missing_rows = True
     reads_chunks = True
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        solver: str = "authors",
-        threshold: Any = "k",
-        on_infeasible: str = "relax",
-        max_dimension: int | None = None,
-        n_samples_fit: int | None = None,
-        kernel: Any = "gaussian",
-        kernel_params: Mapping[str, Any] | None = None,
-        center: bool = True,
-        normalize: bool = True,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, kernel=kernel, kernel_params=kernel_params, center=center,
-            normalize=normalize, indefinite=indefinite, columns=columns, missing=missing,
-            n_init=n_init, random_state=random_state,
-        )  # fmt: skip
-        self.solver = solver
-        self.threshold = threshold
-        self.on_infeasible = on_infeasible
-        self.max_dimension = max_dimension
-        self.n_samples_fit = n_samples_fit
+    solver: str = "authors"
+    threshold: Any = "k"
+    on_infeasible: str = "relax"
+    max_dimension: int | None = None
+    n_samples_fit: int | None = None
 
     def _fit(self, views: MultiView | LargeViews, k: int) -> None:
         size = self._sample_size(views, k)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from .verify import verify_fit
 from .view_graphs import ViewGraphs, check_memory, neighbor_search
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GraphFusion(OutOfSample, MultiViewClusterer):
     r"""Fuse affinity graphs of all views and cluster their diffusion map; nothing to tune beyond k.
 
@@ -139,26 +141,10 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     takes_missing_rows = True
     reads_chunks = True
 
-    def __init__(
-        self,
-        n_clusters: int,
-        *,
-        n_neighbors: int | None = None,
-        neighbors: str = "auto",
-        precomputed: bool = False,
-        indefinite: str = "raise",
-        columns: Any = None,
-        missing: Any = None,
-        n_init: int = 10,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_clusters, columns=columns, missing=missing, n_init=n_init, random_state=random_state
-        )
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.precomputed = precomputed
-        self.indefinite = indefinite
+    n_neighbors: int | None = None
+    neighbors: str = "auto"
+    precomputed: bool = False
+    indefinite: str = "raise"
 
     def takes_chunks(self, views: LargeViews) -> bool:
         return neighbor_search(views, self.neighbors) == "anchors"
