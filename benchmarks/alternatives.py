@@ -19,7 +19,7 @@ import numpy as np
 
 from mkclust import GraphFusion
 from mkclust.exceptions import MkclustWarning
-from mkclust.inspection import alternatives
+from mkclust.inspection import explain
 from mkclust.metrics import accuracy
 
 from .pages import fill_page
@@ -36,7 +36,7 @@ def measured(name: str, rows: int) -> tuple[str, float, float, float]:
     model = GraphFusion(k, random_state=0).fit(views)
     fit = time.process_time() - began
     began = time.process_time()
-    found = alternatives(model, views)
+    found = explain(model, views).alternatives
     multiple = (time.process_time() - began) / fit
     own = accuracy(views.labels, model.labels_)
     scores = [accuracy(views.labels, other.labels) for other in found]

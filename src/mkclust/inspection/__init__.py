@@ -8,8 +8,6 @@ from .explain import (
     Alternatives,
     Conflict,
     Explanation,
-    alternatives,
-    conflicts,
     explain,
 )
 from .markers import Markers, markers
@@ -17,7 +15,7 @@ from .stability import Stability, stability
 from .verdict import Verdict, verdict
 from .verify import verify
 from .view_influence import ViewInfluence, view_influence, view_noise
-from .view_profile import ViewProfile, view_profile
+from .view_profile import ViewProfile
 
 __all__ = [
     "Alternative",
@@ -32,11 +30,9 @@ __all__ = [
     "Verdict",
     "ViewInfluence",
     "ViewProfile",
-    "alternatives",
     "choose_k",
     "compare_annotations",
     "confidence",
-    "conflicts",
     "explain",
     "markers",
     "stability",
@@ -44,5 +40,4 @@ __all__ = [
     "verify",
     "view_influence",
     "view_noise",
-    "view_profile",
 ]

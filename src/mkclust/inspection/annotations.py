@@ -46,7 +46,7 @@ class Comparison(NamedTuple):
     p_adjusted: float
     effect: float
     samples: int
-    note: str
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,9 @@ def compare_annotations(
             pair, censored = None, censored[:1]
     if pair is not None and curves is not None:
         name = f"{pair[0]}, {pair[1]}"
-        found.append(Comparison(name, "log-rank", curves.statistic, curves.p, np.nan, np.nan,
-                                curves.samples, ""))  # fmt: skip
+        found.append(
+            Comparison(name, "log-rank", curves.statistic, curves.p, np.nan, np.nan, curves.samples)
+        )
     for column in table.columns:
         if column not in censored:
             try:
@@ -212,51 +213,34 @@ def _compared(name: str, clusters: np.ndarray, column: Any) -> Comparison:
         if not np.isfinite(numbers).all():
             raise InputError(f"{name}: it has infinite values")
         found = kruskal(*(numbers[groups == c] for c in np.unique(groups)))
-        effect = found.statistic / (n - 1)
-        return Comparison(name, "Kruskal-Wallis", float(found.statistic), float(found.pvalue),
-                          np.nan, float(effect), n, "")  # fmt: skip
+        statistic, p = float(found.statistic), float(found.pvalue)
+        return Comparison(name, "Kruskal-Wallis", statistic, p, np.nan, statistic / (n - 1), n)
     if distinct > n / 2:
         raise InputError(f"{name}: {distinct} different values of {n} are no categories")
-    return _categories(name, groups, values.astype(str).to_numpy())
+    return category_test(name, groups, values.astype(str).to_numpy())
 
 
-def _categories(name: str, groups: np.ndarray, values: np.ndarray) -> Comparison:
-    found = category_test(groups, values)
-    return Comparison(name, found.test, found.statistic, found.p, np.nan, found.effect,
-                      len(values), found.note)  # fmt: skip
-
-
-class CategoryTest(NamedTuple):
-    """A test of the independence of two labelings; `effect` is Cramer's V."""
-
-    test: str
-    statistic: float
-    p: float
-    effect: float
-    note: str
-
-
-def category_test(groups: np.ndarray, values: np.ndarray) -> CategoryTest:
+def category_test(name: str, groups: np.ndarray, values: np.ndarray) -> Comparison:
     """Test whether categories are independent of groups, by the chi-squared statistic.
 
     Where an expected count is below 5, the p value is that of 9999 random tables with the same
     margins, and not of the chi-squared distribution.
 
-    >>> category_test(np.array([0, 0, 1, 1] * 5), np.array([0, 0, 1, 1] * 5)).effect
+    >>> category_test("sex", np.array([0, 0, 1, 1] * 5), np.array([0, 0, 1, 1] * 5)).effect
     1.0
     """
     counts = contingency(groups, values)
     found = chi2_contingency(counts, correction=False)
-    effect = float(np.sqrt(found.statistic / (counts.sum() * (min(counts.shape) - 1))))
-    expected = found.expected_freq
-    few = int(np.count_nonzero(expected < EXPECTED))
-    if not few:
-        return CategoryTest("chi-squared", float(found.statistic), float(found.pvalue), effect, "")
-    tables = random_table(counts.sum(axis=1), counts.sum(axis=0)).rvs(PERMUTED, random_state=0)
-    drawn = np.sum((tables - expected) ** 2 / expected, axis=(1, 2))
-    p = (1 + np.count_nonzero(drawn >= found.statistic * (1 - 1e-9))) / (1 + PERMUTED)
-    note = f"{few} of {counts.size} expected counts are below {EXPECTED:g}: p by permutation"
-    return CategoryTest("permutation", float(found.statistic), float(p), effect, note)
+    statistic, p, expected = float(found.statistic), float(found.pvalue), found.expected_freq
+    effect = float(np.sqrt(statistic / (counts.sum() * (min(counts.shape) - 1))))
+    few, test, note = int(np.count_nonzero(expected < EXPECTED)), "chi-squared", ""
+    if few:
+        tables = random_table(counts.sum(axis=1), counts.sum(axis=0)).rvs(PERMUTED, random_state=0)
+        drawn = np.sum((tables - expected) ** 2 / expected, axis=(1, 2))
+        p = (1 + int(np.count_nonzero(drawn >= statistic * (1 - 1e-9)))) / (1 + PERMUTED)
+        note = f"{few} of {counts.size} expected counts are below {EXPECTED:g}: p by permutation"
+        test = "permutation"
+    return Comparison(name, test, statistic, p, np.nan, effect, len(values), note)
 
 
 @dataclass(frozen=True)

@@ -11,35 +11,29 @@ NOTABLE = 0.15  # share of a cluster, before or after, from which samples in com
 MOST = 3  # rearranged groups of clusters that are described; the others are counted
 
 
+def matching(table: np.ndarray) -> np.ndarray:
+    """Return for every column (k,) the row that it is matched to, by the largest common sum.
+
+    >>> matching(np.array([[0, 5], [3, 1]])).tolist()
+    [1, 0]
+    """
+    own, other = linear_sum_assignment(table, maximize=True)
+    return np.asarray(own[np.argsort(other)])
+
+
 def matched(reference: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Rename clusters so that as many samples as possible keep the label of the reference.
 
     >>> matched(np.array([0, 0, 1, 1]), np.array([1, 1, 1, 0])).tolist()
     [0, 0, 0, 1]
     """
-    k = int(max(reference.max(), labels.max())) + 1
-    own, other = linear_sum_assignment(_table(reference, labels, k), maximize=True)
-    name = np.empty(k, dtype=int)
-    name[other] = own
-    return np.asarray(name[labels])
+    return np.asarray(matching(counts(reference, labels))[labels])
 
 
-def ari_of(one: np.ndarray, two: np.ndarray) -> float:
-    """Return the adjusted Rand index of two labelings by numbers from 0 on, without checks.
-
-    `metrics.ari` checks its input, which takes longer than the index of a few hundred samples.
-
-    >>> ari_of(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))
-    1.0
-    """
-    table = _table(one, two, int(max(one.max(), two.max())) + 1).astype(float)
-    both, left, right, every = (
-        float(np.sum(counts * (counts - 1)) / 2)
-        for counts in (table, table.sum(axis=1), table.sum(axis=0), table.sum())
-    )
-    chance = left * right / every if every else 0.0
-    most = (left + right) / 2
-    return 1.0 if most == chance else (both - chance) / (most - chance)
+def counts(one: np.ndarray, two: np.ndarray, k: int = 0) -> np.ndarray:
+    """Return how many samples have each pair of labels, from 0 on: a square table, at least k."""
+    k = max(k, int(one.max()) + 1, int(two.max()) + 1)
+    return np.bincount(one * k + two, minlength=k * k).reshape(k, k)
 
 
 def difference(before: np.ndarray, after: np.ndarray) -> str:
@@ -53,8 +47,8 @@ def difference(before: np.ndarray, after: np.ndarray) -> str:
     >>> difference(np.array([0] * 8 + [1] * 8), np.array([0, 1] * 8))
     'divides clusters 0 and 1 differently (8 + 8 instead of 8 + 8)'
     """
-    k = int(max(before.max(), after.max())) + 1
-    table = _table(before, after, k)
+    table = counts(before, after)
+    k = len(table)
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     linked = (table > 0) & ((table >= NOTABLE * rows[:, None]) | (table >= NOTABLE * columns))
     linked[np.arange(k), table.argmax(axis=1)] |= rows > 0  # a scattered cluster has one link
@@ -111,7 +105,3 @@ def _named(clusters: list[int]) -> str:
 
 def _sum(parts: list[int]) -> str:
     return " + ".join(map(str, parts))
-
-
-def _table(one: np.ndarray, two: np.ndarray, k: int) -> np.ndarray:
-    return np.bincount(one * k + two, minlength=k * k).reshape(k, k)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +17,9 @@ from ..graph_fusion.fusion import JOINT, blend, mean_graph
 from ..graphs.affinity import degree_normalized
 from ..linalg.eigenpairs import lanczos, leading_eigenpairs
 from ..linalg.kmeans import kmeans_labels
+from ..metrics import ari
 from ..progress import step
-from .difference import ari_of, difference, matched
+from .difference import difference, matched
 from .fitting import quiet
 from .view_profile import SEPARATED, Evidence, ViewProfile, evidence_of, profile_of
 
@@ -77,21 +79,19 @@ class Explanation:
         }
 
     def __str__(self) -> str:
-        pairs = [f"{a} and {b}" for a, b in (conflict.clusters for conflict in self.conflicts)]
-        first = f"views conflict about clusters {'; '.join(pairs)}" if pairs else NO_CONFLICT
+        pairs = "; ".join("{} and {}".format(*each.clusters) for each in self.conflicts)
+        first = f"views conflict about clusters {pairs}" if pairs else NO_CONFLICT
         count = len(self.alternatives)
-        if count == 0:
-            return f"{first}. No other answer is both clearly different and nearly as good"
-        others = (
-            "is 1 other answer that is" if count == 1 else f"are {count} other answers that are"
-        )
-        return f"{first}. There {others} clearly different and nearly as good"
+        some = f"There are {count} other answers that are" if count else "No other answer is both"
+        others = "There is 1 other answer that is" if count == 1 else some
+        return f"{first}. {others} clearly different and nearly as good"
 
 
 def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation:
     """Answer which view sees which cluster, where views conflict, and what else is nearly as good.
 
-    The graphs of the views are built once for `view_profile`, `conflicts` and `alternatives`.
+    See `ViewProfile`, `Conflict` and `Alternatives` for the three. Takes one to three times as long
+    as a fit.
 
     Parameters
     ----------
@@ -128,6 +128,16 @@ def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation
 class Conflict:
     """Two clusters that some views separate while others divide the same samples differently.
 
+    For every pair of clusters that some view does not separate, each trusted view divides the
+    samples of the pair by the eigenvectors of its own graph (`own_split`). A view opposes the
+    labels where its division is clear (the eigenvector is bimodal: clarity at least 0.9, while
+    an even continuum has 0.81) and different (ARI with the labels below 0.3). The pair is a
+    conflict if other trusted views support the labels: they separate the two clusters, or their
+    own division has ARI of at least 0.3 with the labels. Views are trusted unless they are
+    unrelated to the others or hardly used. At most 120 divisions are examined, over all views:
+    those of the pairs that the views separate least. Clusters of fewer than 20 samples are not
+    examined.
+
     Attributes
     ----------
     clusters : (int, int)
@@ -145,8 +155,7 @@ class Conflict:
     moved : array
         Names (or positions) of the samples that would change cluster.
     labels : (n,) int array
-        All labels with the opposing views followed for this pair, for the samples `rows`.
-    rows : (n,) int array
+        All labels with the opposing views followed for this pair.
     score : float
         Modularity of these labels on the fused graph, relative to that of the model's.
     """
@@ -159,7 +168,6 @@ class Conflict:
     ari: float
     moved: np.ndarray
     labels: np.ndarray
-    rows: np.ndarray
     score: float
 
     def __str__(self) -> str:
@@ -176,38 +184,6 @@ class Conflict:
         )
 
 
-def conflicts(estimator: Any, views: Any, *, random_state: int = 0) -> tuple[Conflict, ...]:
-    r"""Find pairs of clusters about which trusted views contradict each other.
-
-    For every pair of clusters that some view does not separate, each trusted view divides the
-    samples of the pair by the eigenvectors of its own graph (`own_split`). A view opposes the
-    labels where its division is clear (the eigenvector is bimodal: clarity at least 0.9, while
-    an even continuum has 0.81) and different (ARI with the labels below 0.3). The pair is a
-    conflict if other trusted views support the labels: they separate the two clusters, or their
-    own division has ARI of at least 0.3 with the labels. Views are trusted unless they are
-    unrelated to the others or hardly used. At most 120 divisions are examined, over all views:
-    those of the pairs that the views separate least. Clusters of fewer than 20 samples are not
-    examined.
-
-    Parameters
-    ----------
-    estimator : MultiViewClusterer
-        Fitted to `views`, or not.
-    views : as for its `fit`
-        Of more than 20 000 samples 5000 are drawn.
-    random_state : int
-        Seed of the samples drawn.
-
-    Returns
-    -------
-    tuple of Conflict
-        The most samples that would move first.
-    """
-    with shared_views():
-        evidence = evidence_of(estimator, views, random_state)
-        return conflicts_of(evidence, profile_of(evidence))
-
-
 def conflicts_of(evidence: Evidence, profile: ViewProfile) -> tuple[Conflict, ...]:
     """Return the conflicts of a model whose profile is known."""
     trusted = evidence.trusted
@@ -216,13 +192,11 @@ def conflicts_of(evidence: Evidence, profile: ViewProfile) -> tuple[Conflict, ..
     weakest = np.nan_to_num(profile.pairs[..., trusted], nan=1.0).min(axis=-1)
     small = profile.sizes < FEWEST
     weakest[small] = weakest[:, small] = 1.0
-    pairs = [(weakest[a, b], a, b) for a, b in zip(*np.triu_indices(len(weakest), 1), strict=True)]
-    unsure = sorted(pair for pair in pairs if pair[0] < SEPARATED)[
-        : max(1, EXAMINED // len(trusted))
-    ]
-    found = [_conflict(evidence, profile, int(a), int(b)) for _, a, b in unsure]
-    kept = [conflict for conflict in found if conflict is not None]
-    return tuple(sorted(kept, key=lambda conflict: -len(conflict.moved)))
+    pairs = [(weakest[a, b], a, b) for a, b in combinations(range(len(weakest)), 2)]
+    unsure = sorted(pair for pair in pairs if pair[0] < SEPARATED)
+    examined = unsure[: max(1, EXAMINED // len(trusted))]
+    found = [_conflict(evidence, profile, a, b) for _, a, b in examined]
+    return tuple(sorted(filter(None, found), key=lambda conflict: -len(conflict.moved)))
 
 
 def _conflict(evidence: Evidence, profile: ViewProfile, a: int, b: int) -> Conflict | None:
@@ -265,7 +239,7 @@ def _followed(
     if np.sum(other[parts >= 0] == own[parts >= 0]) < np.sum(parts >= 0) / 2:
         other = np.where(parts == 1, pair[0], pair[1])
     other = np.where(parts < 0, own, other)  # a sample that no opposing view holds stays
-    agreement = ari_of(own == pair[1], other == pair[1])
+    agreement = ari(own, other)
     if agreement >= SAME:
         return None
     labels = evidence.labels.copy()
@@ -279,7 +253,6 @@ def _followed(
         ari=agreement,
         moved=evidence.index[at[own != other]],
         labels=labels,
-        rows=evidence.rows,
         score=evidence.score(labels),
     )
 
@@ -287,7 +260,7 @@ def _followed(
 def _common_ari(one: np.ndarray, two: np.ndarray) -> float:
     """Return the ARI over the samples that both divisions have; 0 where there are none."""
     both = (one >= 0) & (two >= 0)
-    return ari_of(one[both], two[both]) if np.count_nonzero(both) > 1 else 0.0
+    return ari(one[both], two[both]) if np.count_nonzero(both) > 1 else 0.0
 
 
 @dataclass(frozen=True)
@@ -394,9 +367,8 @@ class Alternative:
     ari : float
         Adjusted Rand index with the answer.
     labels : (n,) int array
-        Its clusters have the numbers of the answer's clusters that they match best.
-    rows : (n,) int array
-        The samples they belong to; all unless some were drawn.
+        Its clusters have the numbers of the answer's clusters that they match best. A known class
+        can be compared with each alternative.
     """
 
     origin: str
@@ -404,7 +376,6 @@ class Alternative:
     score: float
     ari: float
     labels: np.ndarray
-    rows: np.ndarray
 
     def __str__(self) -> str:
         more = f", {MORE}" if self.score > 1 else ""
@@ -416,7 +387,16 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Alternatives(Sequence[Alternative]):
-    """Partitions that are nearly as good as the answer, and how many were tried."""
+    """Clearly different partitions that are nearly as good as the answer, and how many were tried.
+
+    Candidates follow the views that contradict the answer (`Conflict`), for one pair of clusters
+    or for all samples; other local optima of k-means on the model's embedding; and for graph
+    fusion other shares of the joint graph (0, 0.6, 1), equal weights of the views, weights by
+    agreement alone, and other diffusion times (1, 4). A candidate is listed if its modularity on
+    the fused graph is at least 0.95 of the answer's, and its ARI with the answer and with every
+    alternative before it is below 0.9. Those that follow views are listed first, then by
+    modularity; five at most. The model itself is not changed.
+    """
 
     title: ClassVar[str] = "Other answers"
 
@@ -444,45 +424,6 @@ class Alternatives(Sequence[Alternative]):
         return "; ".join(self.describe())
 
 
-def alternatives(estimator: Any, views: Any, *, random_state: int = 0) -> Alternatives:
-    """Find a few clearly different partitions that are nearly as good as that of a fitted model.
-
-    Candidates follow the views that contradict the answer (`conflicts`), for one pair of clusters
-    or for all samples; other local optima of k-means on the model's embedding; and for graph
-    fusion other shares of the joint graph (0, 0.6, 1), equal weights of the views, weights by
-    agreement alone, and other diffusion times (1, 4). A candidate is listed if its modularity on
-    the fused graph is at least 0.95 of the answer's, and its ARI with the answer and with every
-    alternative before it is below 0.9. Those that follow views are listed first, then by
-    modularity; five at most. The model itself is not changed. The labels are the alternative's, so
-    a known class can be compared with each. Takes one to three times as long as a fit.
-
-    Parameters
-    ----------
-    estimator : MultiViewClusterer
-        Fitted to `views`, or not.
-    views : as for its `fit`
-        Of more than 20 000 samples 5000 are drawn.
-    random_state : int
-        Seed of k-means and of the samples drawn.
-
-    Returns
-    -------
-    Alternatives
-
-    Examples
-    --------
-    >>> from mkclust import GraphFusion, datasets
-    >>> from mkclust.inspection import alternatives
-    >>> views = datasets.make_views(90, 3, 2, noise=0.5, random_state=0)
-    >>> len(alternatives(GraphFusion(3, random_state=0), views))
-    0
-    """
-    with shared_views():
-        evidence = evidence_of(estimator, views, random_state)
-        found = conflicts_of(evidence, profile_of(evidence))
-        return alternatives_of(evidence, found, random_state)
-
-
 def alternatives_of(
     evidence: Evidence, conflicts: Sequence[Conflict], random_state: int = 0
 ) -> Alternatives:
@@ -498,21 +439,15 @@ def alternatives_of(
     for origin, labels in [*first, *rest]:
         score, seen = scores[id(labels)], [evidence.labels, *(other.labels for other in kept)]
         near = score >= NEARLY and len(kept) < MOST_LISTED
-        if near and all(ari_of(labels, other) < EQUAL for other in seen):
+        if near and all(ari(labels, other) < EQUAL for other in seen):
             kept.append(_described(evidence, origin, labels, score))
     return Alternatives(tuple(kept), len(scores))
 
 
 def _described(evidence: Evidence, origin: str, labels: np.ndarray, score: float) -> Alternative:
     labels = matched(evidence.labels, labels)
-    return Alternative(
-        origin=origin,
-        difference=difference(evidence.labels, labels),
-        score=score,
-        ari=ari_of(evidence.labels, labels),
-        labels=labels,
-        rows=evidence.rows,
-    )
+    words, agreement = difference(evidence.labels, labels), ari(evidence.labels, labels)
+    return Alternative(origin, words, score, agreement, labels)
 
 
 def _following(
@@ -561,11 +496,8 @@ def _weights(evidence: Evidence) -> Iterator[tuple[str, np.ndarray]]:
     yield "equal weights of all views", np.full(m, 1 / m)
     shared = np.maximum(np.nan_to_num(evidence.model.agreement_), 0.0)
     np.fill_diagonal(shared, 0.0)
-    if shared.sum() > 0:
-        yield (
-            "weights by agreement, not shared by redundant views",
-            shared.sum(axis=1) / shared.sum(),
-        )
+    if (total := shared.sum()) > 0:
+        yield "weights by agreement, not shared by redundant views", shared.sum(axis=1) / total
 
 
 def _partition(evidence: Evidence, graph: sp.csr_array, seed: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -304,18 +305,12 @@ def _sparse_sums(X: sp.csc_array, belongs: np.ndarray) -> tuple[np.ndarray, ...]
 
 def _ranks_from_zero(X: sp.csc_array, n: int) -> np.ndarray:
     """Return the rank of every stored value in its column, minus that of the zeros there."""
-    column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    order = np.lexsort((X.data, column))
-    values, column = X.data[order], column[order]
-    place = np.arange(len(values)) - X.indptr[column] + 1.0  # among the stored values
-    new = np.r_[True, (np.diff(values) != 0) | (np.diff(column) != 0)][: len(values)]
-    tied = np.cumsum(new) - 1
-    place = (np.bincount(tied, place) / np.maximum(np.bincount(tied), 1))[tied]
-    below = np.bincount(column[values < 0], minlength=X.shape[1])
-    zeros = n - np.diff(X.indptr)
-    shifted = place + np.where(values > 0, zeros[column], 0) - (below + (zeros + 1) / 2)[column]
-    ranks = np.empty(len(values))
-    ranks[order] = shifted
+    ranks = np.empty(X.nnz)
+    for start, stop in pairwise(X.indptr):
+        values = X.data[start:stop]
+        zeros = n - len(values)
+        middle = np.count_nonzero(values < 0) + (zeros + 1) / 2
+        ranks[start:stop] = rankdata(values) + np.where(values > 0, zeros, 0) - middle
     return ranks
 
 

@@ -10,13 +10,13 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from ..data.views import MultiView
 from ..exceptions import InputError
+from ..metrics import ari
 from ..predict.new_samples import OutOfSample
 from ..progress import step
-from .difference import ari_of
+from .difference import counts, matching
 from .fitting import Question, ask, fitted, sample_names, unfitted, views_of
 
 SPLITS = 5  # into halves; each gives two refits
@@ -41,8 +41,6 @@ class Stability:
     ----------
     agreement : float
         Mean ARI between refits to different halves, over the samples they share.
-    pairs : (p,) array
-        The same for every pair of halves.
     samples : (n,) array
         Share of the refits that keep a sample in its cluster. A method that predicts places the
         samples outside the half, too; otherwise only refits with the sample count.
@@ -65,7 +63,6 @@ class Stability:
     title: ClassVar[str] = "Stability"
 
     agreement: float
-    pairs: np.ndarray
     samples: np.ndarray
     counted: np.ndarray
     clusters: np.ndarray
@@ -84,15 +81,13 @@ class Stability:
         return list(map(Moved, *(np.asarray(column)[rows].tolist() for column in columns)))
 
     def __str__(self) -> str:
-        text = f"refits to halves of the samples agree with ARI {self.agreement:.3f}"
-        worst = int(np.argmin(self.clusters))
-        if self.clusters[worst] >= 0.995:
-            text += "; every cluster is stable"
-        else:
-            text += (
-                f"; the least stable cluster is {worst} (Jaccard index {self.clusters[worst]:.2f})"
-            )
-        return f"{text}; {len(self.moved)} of {len(self.samples)} samples change cluster"
+        worst, least = int(np.argmin(self.clusters)), float(np.min(self.clusters))
+        named = f"the least stable cluster is {worst} (Jaccard index {least:.2f})"
+        return (
+            f"refits to halves of the samples agree with ARI {self.agreement:.3f}; "
+            f"{'every cluster is stable' if least >= 0.995 else named}; "
+            f"{len(self.moved)} of {len(self.samples)} samples change cluster"
+        )
 
 
 def stability(
@@ -132,7 +127,9 @@ def stability(
     >>> found.agreement, found.moved
     (1.0, [])
     """
-    _check_resampling(n_splits, random_state)
+    for name, value, least in (("n_splits", n_splits, 2), ("random_state", random_state, 0)):
+        if not isinstance(value, Integral) or value < least:
+            raise InputError(f"{name} must be a whole number from {least} on, got {value!r}")
     return ask(stability_question(estimator, views, n_splits, random_state))
 
 
@@ -205,36 +202,32 @@ def compared(
     """
     n = len(labels)
     k = int(max(labels.max(), *(found.max() for _, found in refits))) + 1
-    votes, jaccard, own_halves = np.zeros((n, k)), [], []
-    for half, found in refits:
-        table = np.zeros((k, k))
-        np.add.at(table, (labels[half], found[half]), 1)
-        own, other = linear_sum_assignment(table, maximize=True)
-        name = np.empty(k, dtype=int)
-        name[other] = own
+    votes, jaccard, own_halves = np.zeros((n, k)), [], np.full((len(refits), n), -1)
+    for own, (half, found) in zip(own_halves, refits, strict=True):
+        own[half] = found[half]
+        table = counts(labels[half], found[half], k)
+        name = matching(table)
         known = np.flatnonzero(found >= 0)
         votes[known, name[found[known]]] += 1
-        shared = table[own, other]
-        union = table.sum(axis=1)[own] + table.sum(axis=0)[other] - shared
+        table = table[:, np.argsort(name)]  # columns in the order of the clusters they match
+        shared = np.diag(table)
+        union = table.sum(axis=0) + table.sum(axis=1) - shared
         jaccard.append(np.divide(shared, union, out=np.full(k, np.nan), where=union > 0))
-        own_halves.append(np.full(n, -1))
-        own_halves[-1][half] = found[half]
     counted = votes.sum(axis=1)
     kept = votes[np.arange(n), labels] / np.maximum(counted, 1)
     votes[np.arange(n), labels] = -1
-    pairs = [
-        ari_of(one[both], two[both])
+    agreement = [
+        ari(one[both], two[both])
         for one, two in combinations(own_halves, 2)
         if np.count_nonzero(both := (one >= 0) & (two >= 0)) > 1
     ]
     return Stability(
-        agreement=float(np.mean(pairs)) if pairs else np.nan,
-        pairs=np.array(pairs),
+        agreement=float(np.mean(agreement)) if agreement else np.nan,
         samples=kept,
         counted=counted.astype(int),
         clusters=np.nan_to_num(np.nanmean(jaccard, axis=0)[: labels.max() + 1]),
         rivals=np.where(kept < 1, votes.argmax(axis=1), labels),
-        refits=np.array(own_halves),
+        refits=own_halves,
         labels=labels,
         index=index,
         rows=np.arange(n) if rows is None else rows,
@@ -244,10 +237,3 @@ def compared(
 def _halves(n: int, n_splits: int, random_state: int) -> list[np.ndarray]:
     draws = [np.random.default_rng([random_state, b]).permutation(n) for b in range(n_splits)]
     return [np.sort(part) for draw in draws for part in (draw[: n // 2], draw[n // 2 :])]
-
-
-def _check_resampling(n_splits: Any, random_state: Any) -> None:
-    if not isinstance(n_splits, Integral) or n_splits < 2:
-        raise InputError(f"n_splits must be a whole number from 2 on, got {n_splits!r}")
-    if not isinstance(random_state, Integral) or random_state < 0:
-        raise InputError(f"random_state must be a whole number from 0 on, got {random_state!r}")

@@ -209,7 +209,7 @@ def _missingness(model: Any) -> dict[str, float]:
         return {}
     labels, found = np.asarray(model.labels_), {}
     for name, held in zip(model.view_names_in_, present.T, strict=True):
-        p = 1.0 if held.all() else category_test(labels, held).p
+        p = 1.0 if held.all() else category_test(name, labels, held).p
         if p * len(present.T) <= FOLLOWS:
             found[str(name)] = p
     return found

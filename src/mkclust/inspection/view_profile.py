@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from itertools import combinations
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..agreement.cache import shared_views
 from ..agreement.weights import SMALL
 from ..base import KernelClusterer
 from ..data.views import MultiView
@@ -33,12 +33,22 @@ CHANCE = 3.0  # standard deviations under permuted labels that count as chance
 
 @dataclass(frozen=True)
 class ViewProfile:
-    """How well each view alone separates the clusters: 1 perfectly, 0 as by chance.
+    r"""How well each view alone separates the clusters: 1 perfectly, 0 as by chance.
+
+    $$r = 1 - \frac{\mathrm{cut}(a, b)}{d_a d_b / d}$$
+
+    For every view, the share of its graph's edges that cross between two groups is compared with
+    the share expected by chance: r is 1 where no edge crosses and 0 at the level of chance
+    (Newman's assortativity coefficient). The groups are a cluster and all others, or two clusters
+    alone. The graph is the affinity graph of graph fusion, or the kNN graph of a kernel. O(nnz +
+    n k) for each view beside its graph.
 
     Attributes
     ----------
     names : tuple of str
         The m views.
+    sizes : (k,) int array
+        Samples of each cluster.
     clusters : (k, m) array
         Separation of each cluster from all others, in each view.
     chance : (k, m) array
@@ -46,18 +56,16 @@ class ViewProfile:
     pairs : (k, k, m) array
         Separation of each pair of clusters, in each view; NaN on the diagonal.
     pair_chance : (k, k, m) array
-    sizes : (k,) int array
-        Samples of each cluster.
     """
 
     title: ClassVar[str] = "Which views separate which clusters"
 
     names: tuple[str, ...]
+    sizes: np.ndarray
     clusters: np.ndarray
     chance: np.ndarray
     pairs: np.ndarray
     pair_chance: np.ndarray
-    sizes: np.ndarray
 
     @property
     def blind(self) -> tuple[str, ...]:
@@ -71,33 +79,26 @@ class ViewProfile:
 
         Views that see no cluster at all, or hold too few samples of the two, are left out.
         """
-        values = self.pairs[a, b]
-        merged = values < np.fmax(self.pair_chance[a, b], MERGED)
-        kinds = {
-            "separated": values >= SEPARATED,
-            "partly": ~merged & (values < SEPARATED),
-            "merged": merged,
-        }
-        seeing = [name not in self.blind for name in self.names]
-        return {
-            kind: tuple(np.array(self.names, dtype=object)[chosen & seeing].tolist())
-            for kind, chosen in kinds.items()
-        }
+        blind, merging = self.blind, np.fmax(self.pair_chance[a, b], MERGED)
+        kinds: dict[str, tuple[str, ...]] = {"separated": (), "partly": (), "merged": ()}
+        for name, value, limit in zip(self.names, self.pairs[a, b], merging, strict=True):
+            if name not in blind and not np.isnan(value):
+                apart = "separated" if value >= SEPARATED else "partly"
+                kinds["merged" if value < limit else apart] += (name,)
+        return kinds
 
     def contested(self) -> list[tuple[int, int]]:
         """Return the pairs that some views separate and others merge, the clearest first.
 
         The rest are pairs that no view separates, the weakest first.
         """
-        k = len(self.sizes)
         both, none = [], []
-        for a in range(k):
-            for b in range(a + 1, k):
-                kinds, values = self.split(a, b), self.pairs[a, b]
-                if kinds["separated"] and kinds["merged"]:
-                    both.append((float(np.nanmin(values) - np.nanmax(values)), a, b))
-                elif not kinds["separated"] and (kinds["merged"] or kinds["partly"]):
-                    none.append((float(np.nanmax(values)), a, b))
+        for a, b in combinations(range(len(self.sizes)), 2):
+            kinds, values = self.split(a, b), self.pairs[a, b]
+            if kinds["separated"] and kinds["merged"]:
+                both.append((float(np.nanmin(values) - np.nanmax(values)), a, b))
+            elif not kinds["separated"] and (kinds["merged"] or kinds["partly"]):
+                none.append((float(np.nanmax(values)), a, b))
         return [(a, b) for _, a, b in [*sorted(both), *sorted(none)]]
 
     def describe(self) -> tuple[str, ...]:
@@ -123,90 +124,30 @@ class ViewProfile:
         """Return which views separate two clusters, in words.
 
         >>> profile = ViewProfile(
-        ...     ("pix", "fou"), np.ones((2, 2)), np.zeros((2, 2)),
+        ...     ("pix", "fou"), np.array([5, 5]), np.ones((2, 2)), np.zeros((2, 2)),
         ...     np.array([[[np.nan] * 2, [1.0, 0.1]], [[1.0, 0.1], [np.nan] * 2]]),
-        ...     np.zeros((2, 2, 2)), np.array([5, 5]))
+        ...     np.zeros((2, 2, 2)))
         >>> profile.pair_sentence(0, 1)
         'clusters 0 and 1: separated by pix; one cluster for fou'
         """
-        kinds = self.split(a, b)
-        parts = [f"separated by {_listed(kinds['separated']) or 'no view'}"]
-        if kinds["partly"]:
-            parts.append(f"partly by {_listed(kinds['partly'])}")
-        if kinds["merged"]:
-            parts.append(f"one cluster for {_listed(kinds['merged'])}")
+        named = {kind: ", ".join(views) for kind, views in self.split(a, b).items()}
+        parts = [f"separated by {named['separated'] or 'no view'}"]
+        parts += [f"partly by {named['partly']}"] if named["partly"] else []
+        parts += [f"one cluster for {named['merged']}"] if named["merged"] else []
         return f"clusters {a} and {b}: {'; '.join(parts)}"
 
     def __str__(self) -> str:
         return "; ".join(self.describe())
 
-    def to_frame(self) -> Any:
-        """Return the separation of clusters as a pandas DataFrame, a column for each view."""
-        import pandas as pd
 
-        index = pd.RangeIndex(len(self.sizes), name="cluster")
-        return pd.DataFrame(self.clusters, index=index, columns=list(self.names))
-
-
-def view_profile(estimator: Any, views: Any, *, random_state: int = 0) -> ViewProfile:
-    r"""Measure how well each view alone separates the clusters of a fitted model.
-
-    $$r = 1 - \frac{\mathrm{cut}(a, b)}{d_a d_b / d}$$
-
-    For every view, the share of its graph's edges that cross between two groups is compared with
-    the share expected by chance: r is 1 where no edge crosses and 0 at the level of chance
-    (Newman's assortativity coefficient). The groups are a cluster and all others, or two clusters
-    alone. The graph is the affinity graph of graph fusion, or the kNN graph of a kernel. O(nnz +
-    n k) for each view beside its graph.
-
-    Parameters
-    ----------
-    estimator : MultiViewClusterer
-        Fitted to `views`, or not.
-    views : as for its `fit`
-        Of more than 20 000 samples 5000 are drawn.
-    random_state : int
-        Seed of the samples drawn.
-
-    Returns
-    -------
-    ViewProfile
-
-    Examples
-    --------
-    >>> from mkclust import GraphFusion, datasets
-    >>> from mkclust.inspection import view_profile
-    >>> views = datasets.make_views(90, 3, 2, noise=0.5, n_noise_views=1, random_state=0)
-    >>> found = view_profile(GraphFusion(3, random_state=0), views)
-    >>> (found.clusters > found.chance).tolist()
-    [[True, True, False], [True, True, False], [True, True, False]]
-    >>> print(*found.describe(), sep="\n")
-    noise1 separates no cluster beyond chance
-    every pair of clusters is separated by at least one view and merged by none
-    """
-    with shared_views():
-        return profile_of(evidence_of(estimator, views, random_state))
-
-
-def profile_of(evidence: Evidence, labels: np.ndarray | None = None) -> ViewProfile:
-    """Return the profile of the model's labels, or of others (n,), on the same graphs."""
-    labels = evidence.labels if labels is None else labels
-    k = max(evidence.k, int(labels.max()) + 1)
+def profile_of(evidence: Evidence) -> ViewProfile:
+    """Return the profile of the model's labels."""
+    labels, k = evidence.labels, evidence.k
     found = [
         separation(graph, labels, k, evidence.held(p)) for p, graph in enumerate(evidence.graphs)
     ]
-    return ViewProfile(
-        names=evidence.names,
-        clusters=np.stack([each.clusters for each in found], axis=-1),
-        chance=np.stack([each.cluster_chance for each in found], axis=-1),
-        pairs=np.stack([each.pairs for each in found], axis=-1),
-        pair_chance=np.stack([each.pair_chance for each in found], axis=-1),
-        sizes=np.bincount(labels, minlength=k),
-    )
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names)
+    parts = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
+    return ViewProfile(evidence.names, np.bincount(labels, minlength=k), *parts)
 
 
 @dataclass(frozen=True)
@@ -267,8 +208,7 @@ class Evidence:
 
     def held(self, p: int) -> np.ndarray:
         """Which samples view p holds (n,)."""
-        present = self.data.present
-        return np.ones(len(self.data), dtype=bool) if present is None else present[:, p]
+        return _held(self.data, p)
 
     @cached_property
     def mean(self) -> sp.csr_array:
@@ -311,6 +251,10 @@ def evidence_of(estimator: Any, views: Any, random_state: int = 0) -> Evidence:
         return Evidence(model, data, rows, _neighbor_graphs(model, data, k), None)
 
 
+def _held(data: MultiView, p: int) -> np.ndarray:
+    return np.ones(len(data), dtype=bool) if data.present is None else data.present[:, p]
+
+
 def _metrics(model: Any, data: MultiView) -> Iterator[Metric]:
     """Yield one metric of every view: the distances of its kernel, or the model's own."""
     if not isinstance(model, KernelClusterer):
@@ -326,22 +270,20 @@ def _neighbor_graphs(model: Any, data: MultiView, k: int) -> tuple[sp.csr_array,
     for p, metric in enumerate(_metrics(model, data)):
         count = default_n_neighbors(metric.n_samples, k)
         near = neighborhood(metric, count)
-        held = np.ones(len(data), dtype=bool) if data.present is None else data.present[:, p]
-        found.append(placed(knn_affinity(near, count), held))
+        found.append(placed(knn_affinity(near, count), _held(data, p)))
     return tuple(found)
 
 
-@dataclass(frozen=True)
-class Separation:
+class Separation(NamedTuple):
     """Assortativity of one graph, by cluster (k,) and by pair of clusters (k, k).
 
-    `cluster_chance` and `pair_chance` are three standard deviations of the same number under
+    `chance` and `pair_chance` are three standard deviations of the same number under
     random permutations of the labels. NaN where the graph has no edges or too few samples.
     """
 
     clusters: np.ndarray
+    chance: np.ndarray
     pairs: np.ndarray
-    cluster_chance: np.ndarray
     pair_chance: np.ndarray
 
 
@@ -384,21 +326,17 @@ def separation(
     >>> round(float(found.pairs[0, 1]), 2), found.clusters.round(2)
     (0.6, array([0.6, 0.6]))
     """
-    held = np.ones(len(labels), dtype=bool) if held is None else held
-    sizes = np.bincount(labels[held], minlength=k).astype(float)
-    member = sp.csr_array(
-        (np.ones(len(labels)), (np.arange(len(labels)), labels)), shape=(len(labels), k)
-    )
-    to = graph @ member  # weight from every sample to every cluster
-    to = np.asarray(to.toarray())
+    sizes = np.bincount(labels if held is None else labels[held], minlength=k).astype(float)
+    member = np.eye(k)[labels]
+    to = np.asarray(graph @ member)  # weight from every sample to every cluster
     B = member.T @ to
-    Q = np.asarray((member.T @ graph.power(2) @ member).toarray())
+    Q = member.T @ (graph.power(2) @ member)
     own = to[np.arange(len(labels)), labels]
 
     inner, total = np.diag(B), B.sum()
     degree = B.sum(axis=1)
     squares = np.full(k, float((to.sum(axis=1) ** 2).sum()))
-    clusters, cluster_chance = _two_groups(
+    clusters, chance = _two_groups(
         inner, total - 2 * degree + inner, degree - inner, sizes, sizes.sum() - sizes,
         np.full(k, float(Q.sum())), squares,
     )  # fmt: skip
@@ -413,7 +351,7 @@ def separation(
     )  # fmt: skip
     for found in (pairs, pair_chance):
         np.fill_diagonal(found, np.nan)
-    return Separation(clusters, pairs, cluster_chance, pair_chance)
+    return Separation(clusters, chance, pairs, pair_chance)
 
 
 def _two_groups(
