@@ -228,7 +228,7 @@ def test_digits_list_the_answer_that_separates_6_from_9():
     views = datasets.load_mfeat()
     model = GraphFusion(10, random_state=0).fit(views)
     found = explain(model, views)
-    (conflict,) = found.conflicts
+    conflict = found.conflicts[0]
     assert set(conflict.opposing) == {"fac", "kar", "pix"}
     assert set(conflict.supporting) == {"fou", "zer", "mor"}
     assert metrics.accuracy(views.labels, found.alternatives[0].labels) > 0.95

@@ -173,7 +173,7 @@ def test_no_structure_is_said_first(tmp_path):
     assert "may be arbitrary" in page.text.split("Clusters")[0]
     assert f"{len(stable.moved)} of 80 samples change cluster" in page.text
     listed = page.text.split("Samples, least reproducible first")[1]
-    assert str(stable.moved[0].sample) in listed and not re.search(r"-0\.0+\b", page.text)
+    assert str(stable.moved[0]) in listed and not re.search(r"-0\.0+\b", page.text)
 
 
 def test_markers_and_annotations(page, model, views, tmp_path):

@@ -350,7 +350,7 @@ def _chosen(value: Any, *names: str) -> dict[str, Any]:
 def _stability(found: Stability) -> dict[str, Any]:
     return _chosen(found, "agreement", "clusters") | {
         "samples_that_move": len(found.moved),
-        "moved": [plain(moved._asdict()) for moved in found.moved[:LISTED]],
+        "moved": plain(found.moved[:LISTED]),
     }
 
 

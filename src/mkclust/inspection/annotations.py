@@ -287,7 +287,8 @@ def survival_columns(
                     f"the annotations have no column {name!r}; there are "
                     f"{', '.join(map(str, table.columns))}"
                 )
-        _require_lifelines()
+        if find_spec("lifelines") is None:
+            raise InputError(f"survival needs the package lifelines: {INSTALL}")
         return (time, event), [], [time, event]
     times, events = ([c for c in table.columns if _plain(c) in known] for known in (TIMES, EVENTS))
     if not times or not events:
@@ -373,8 +374,3 @@ def _events(column: Any) -> np.ndarray:
             f"{words[~known][0]!r}"
         )
     return np.isin(words, list(OCCURRED))
-
-
-def _require_lifelines() -> None:
-    if find_spec("lifelines") is None:
-        raise InputError(f"survival needs the package lifelines: {INSTALL}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -31,10 +32,10 @@ SCANNED = (
     "numbers may divide the samples a little differently."
 )
 PART = 0.1  # share of a cluster from which a part of it counts as split off
-FIRST, DRAWS = 6, 15  # of the null model: the first ones decide where the answer is clear
-CLEAR = (0.001, 0.7)  # p-values below and above which it is
+STAGES = (  # samples, draws of the null model, p values below and above which these are enough
+    (100, 6, 0.001, 0.95), (300, 6, 0.001, 0.7), (1000, 15, 1.0, 0.0),
+)  # fmt: skip
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
-FEWEST, SAMPLES, MORE_SAMPLES = 100, 300, 1000  # on which data and null model are compared
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
 SHAPE = 0.08  # of the null model's modularity: what the shape of a single cluster can add to it
 SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
@@ -62,9 +63,9 @@ class Candidate:
         Its upper limit: the mean plus 1.64 standard deviations.
     sizes : tuple of int
         Cluster sizes, descending.
-    flow : tuple of tuple of int
-        For every cluster of the candidate before, how many of its samples each cluster of this
-        one holds; empty for the first candidate. Clusters are ordered by size.
+    splits : tuple of (int, tuple of int)
+        Clusters of the candidate before that are split: their sizes and parts, the largest first.
+        Parts below a tenth of the cluster are not listed.
     """
 
     k: int
@@ -74,19 +75,7 @@ class Candidate:
     null: float
     null_high: float
     sizes: tuple[int, ...]
-    flow: tuple[tuple[int, ...], ...] = ()
-
-    def splits(self) -> list[tuple[int, tuple[int, ...]]]:
-        """Return which clusters of the candidate before are split: their sizes and parts.
-
-        Parts below a tenth of the cluster are not listed.
-        """
-        found = []
-        for row in self.flow:
-            parts = sorted((n for n in row if n >= PART * sum(row)), reverse=True)
-            if len(parts) > 1:
-                found.append((sum(row), tuple(parts)))
-        return found
+    splits: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 @storable
@@ -134,7 +123,7 @@ class ChoiceOfK:
         lines = [SCANNED]
         for row in self.table:
             sizes = " ".join(map(str, row.sizes))
-            parts = "; ".join(f"{n} into {' + '.join(map(str, p))}" for n, p in row.splits())
+            parts = "; ".join(f"{n} into {' + '.join(map(str, p))}" for n, p in row.splits)
             lines.append(f"{row.k:>3} clusters: {sizes}" + (f" (split: {parts})" if parts else ""))
         return "\n".join(lines)
 
@@ -142,9 +131,7 @@ class ChoiceOfK:
         """Return the table as a pandas DataFrame with one row for every number of clusters."""
         import pandas as pd
 
-        columns = ("k", "held_out", "modularity", "tested", "null", "null_high", "sizes")
-        rows = [{name: getattr(row, name) for name in columns} for row in self.table]
-        return pd.DataFrame(rows, columns=columns).set_index("k")
+        return pd.DataFrame(list(self.table)).drop(columns="splits").set_index("k")
 
 
 def choose_k(
@@ -253,17 +240,14 @@ def checked_range(asked: Any, n: int) -> list[int]:
 def _choice(
     scan: Partitions, held_out: np.ndarray, test: StructureTest, ks: list[int]
 ) -> ChoiceOfK:
-    Q, held = np.array([modularity_of(scan, k) for k in ks]), held_out.mean(axis=0)
+    Q, held = modularities(scan, ks), held_out.mean(axis=0)
     observed, null, deviation = test.curves(ks)
-    ordered = [_by_size(scan.labels[k]) for k in ks]
-    table = tuple(
-        Candidate(
-            k, float(held[i]), float(Q[i]), float(observed[i]), float(null[i]),
-            float(null[i] + HIGH * deviation[i]), tuple(np.bincount(ordered[i]).tolist()),
-            _flow(ordered[i - 1], ordered[i]) if i else (),
-        )
-        for i, k in enumerate(ks)
-    )  # fmt: skip
+    labels = [scan.labels[k] for k in ks]
+    sizes = [tuple(sorted(np.bincount(each).tolist(), reverse=True)) for each in labels]
+    splits = [(), *(_splits(*each) for each in pairwise(labels))]
+    curves = np.array([held, Q, observed, null, null + HIGH * deviation]).T.tolist()
+    rows = zip(ks, curves, sizes, splits, strict=True)
+    table = tuple(Candidate(k, *values, *parts) for k, values, *parts in rows)
     if test.p_value > LEVEL:
         return ChoiceOfK(1, False, 1, 1, test.p_value, table)
     best, *of_halves = (_best(curve, Q) for curve in (held, *held_out))
@@ -281,16 +265,12 @@ def _best(curve: np.ndarray, modularity: np.ndarray) -> int:
     return int(np.argmax(curve if curve.any() else modularity))
 
 
-def _by_size(labels: np.ndarray) -> np.ndarray:
-    """Number the clusters by size, the largest first."""
-    counts = np.bincount(labels)
-    rank = np.empty(len(counts), dtype=int)
-    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
-    return np.asarray(rank[labels])
-
-
-def _flow(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(row) for row in contingency(before, after).tolist())
+def _splits(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    """Return the clusters before that are split, the largest first: their sizes and parts."""
+    rows = contingency(before, after).tolist()
+    parts = [sorted((n for n in row if n >= PART * sum(row)), reverse=True) for row in rows]
+    found = [(sum(row), tuple(p)) for row, p in zip(rows, parts, strict=True) if len(p) > 1]
+    return tuple(sorted(found, reverse=True))
 
 
 def _run_around(equal: Sequence[bool], at: int) -> tuple[int, int]:
@@ -334,13 +314,11 @@ class StructureTest:
         Gaussian of its covariance. T of every draw, without the factor, against the others gives
         the mean and standard deviation of T, and Student's t distribution the probability.
         """
-        B = len(self.null)
+        B, allowed = len(self.null), SHAPE * self.null.mean(axis=0)
         drawn = [_excess(self.null[b], np.delete(self.null, b, axis=0)) for b in range(B)]
-        spread = np.std(drawn, ddof=1) * np.sqrt(1 + 1 / B)
-        t = (
-            _excess(self.observed - SHAPE * self.null.mean(axis=0), self.null) - np.mean(drawn)
-        ) / max(spread, SMALLEST)
-        return float(stats.t.sf(t, B - 1))
+        spread = max(np.std(drawn, ddof=1) * np.sqrt(1 + 1 / B), SMALLEST)
+        excess = _excess(self.observed - allowed, self.null) - np.mean(drawn)
+        return float(stats.t.sf(excess / spread, B - 1))
 
     def curves(self, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return observed modularity, and mean and standard deviation of the null model's.
@@ -357,17 +335,14 @@ def structure_test(
 ) -> StructureTest:
     """Compare the estimator's partitions of some samples with those of null views.
 
-    Six draws of 100 samples are enough where the p-value is then below 0.001. Otherwise,
-    six draws of 300 samples are enough where the p-value is then below 0.001 or above 0.7. Else 15
+    Six draws of 100 samples are enough where the p-value is then below 0.001 or above 0.95.
+    Otherwise, six draws of 300 samples are enough where it is below 0.001 or above 0.7. Else 15
     draws of 1000 samples decide.
     """
-    if len(views) > FEWEST:
-        test = _compared(estimator, views, ks, random_state, FEWEST, FIRST)
-        if test.p_value < CLEAR[0]:
-            return test
-    test = _compared(estimator, views, ks, random_state, SAMPLES, FIRST)
-    if CLEAR[0] < test.p_value < CLEAR[1]:
-        test = _compared(estimator, views, ks, random_state, MORE_SAMPLES, DRAWS)
+    for samples, draws, low, high in STAGES[len(views) <= STAGES[0][0] :]:
+        test = _compared(estimator, views, ks, random_state, samples, draws)
+        if not low < test.p_value < high:
+            break
     return test
 
 
@@ -394,12 +369,12 @@ def _modularities(
     estimator: MultiViewClusterer, views: MultiView, ks: Sequence[int], random_state: int
 ) -> np.ndarray:
     found = unfitted(estimator, n_clusters=2).partitions(views, list(ks), random_state, n_init=1)
-    return np.array([modularity_of(found, k) for k in ks])
+    return modularities(found, ks)
 
 
-def modularity_of(found: Partitions, k: int) -> float:
-    """Return the modularity of the partition into k clusters on the common graph."""
-    return modularity(found.graph, found.labels[k])
+def modularities(found: Partitions, ks: Sequence[int]) -> np.ndarray:
+    """Return the modularity of the partition into every k clusters on the common graph."""
+    return np.array([modularity(found.graph, found.labels[k]) for k in ks])
 
 
 def modularity(graph: sp.csr_array, labels: np.ndarray) -> float:

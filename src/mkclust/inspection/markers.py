@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -165,7 +165,7 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
     def entries_of(p: int) -> dict[str, np.ndarray]:
         found = _tested(data, p, np.arange(len(data)), labels, k)
         if others is not None:
-            found = replace(found, p=_tested(data, p, *others[p], k).p)
+            found = found._replace(p=_tested(data, p, *others[p], k).p)
         return _entries(found, data, p, feature_names(model, data, p))
 
     parts = in_parallel(entries_of, range(data.n_views), data.n_views)
@@ -232,8 +232,7 @@ def _sorted(parts: list[dict[str, np.ndarray]], valid: bool) -> Markers:
     return Markers(**{name: values[order] for name, values in joined.items()}, valid=valid)
 
 
-@dataclass(frozen=True)
-class GroupTests:
+class GroupTests(NamedTuple):
     """Each of k groups against the rest, in each of f columns; all arrays are (k, f).
 
     `effect` is the standardized mean difference (Cohen's d), `auc` the probability that a sample
@@ -277,8 +276,7 @@ def group_tests(X: Any, labels: np.ndarray, k: int) -> GroupTests:
         _tests(belongs, *_dense_sums(np.asarray(X[:, start : start + height], float), belongs))
         for start in range(0, X.shape[1], height)
     ]
-    names = GroupTests.__dataclass_fields__
-    return GroupTests(*(np.hstack([getattr(part, name) for part in parts]) for name in names))
+    return GroupTests(*map(np.hstack, zip(*parts, strict=True)))
 
 
 def _dense_sums(X: np.ndarray, belongs: np.ndarray) -> tuple[np.ndarray, ...]:

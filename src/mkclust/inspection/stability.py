@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,15 +22,6 @@ from .fitting import Question, ask, fitted, sample_names, unfitted, views_of
 SPLITS = 5  # into halves; each gives two refits
 STARTS = 3  # of k-means in each half
 MOVES = 0.5  # share of refits that keep a sample in its cluster; below it the sample is listed
-
-
-class Moved(NamedTuple):
-    """A sample that most refits put into another cluster."""
-
-    sample: Any
-    cluster: int
-    rival: int
-    kept: float
 
 
 @dataclass(frozen=True)
@@ -73,12 +64,10 @@ class Stability:
     rows: np.ndarray
 
     @property
-    def moved(self) -> list[Moved]:
-        """Samples that fewer than half of the refits keep in their cluster, least kept first."""
-        rows = np.flatnonzero(self.samples < MOVES)
-        rows = rows[np.argsort(self.samples[rows], kind="stable")]
-        columns = (self.index, self.labels, self.rivals, self.samples)
-        return list(map(Moved, *(np.asarray(column)[rows].tolist() for column in columns)))
+    def moved(self) -> np.ndarray:
+        """Names of samples that fewer than half of the refits keep, least kept first."""
+        order = np.argsort(self.samples, kind="stable")
+        return np.asarray(self.index)[order[self.samples[order] < MOVES]]
 
     def __str__(self) -> str:
         worst, least = int(np.argmin(self.clusters)), float(np.min(self.clusters))
@@ -124,8 +113,8 @@ def stability(
     >>> from mkclust import GraphFusion, datasets, stability
     >>> views = datasets.make_views(90, n_clusters=3, n_views=2, noise=0.5, random_state=0)
     >>> found = stability(GraphFusion(3, random_state=0), views, n_splits=2)
-    >>> found.agreement, found.moved
-    (1.0, [])
+    >>> found.agreement, len(found.moved)
+    (1.0, 0)
     """
     for name, value, least in (("n_splits", n_splits, 2), ("random_state", random_state, 0)):
         if not isinstance(value, Integral) or value < least:

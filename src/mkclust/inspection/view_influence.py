@@ -64,23 +64,18 @@ class ViewInfluence:
     def __str__(self) -> str:
         if not self.without:
             return "A single view: nothing can be left out."
-        lines = [_describe_unrelated(self)] if self.unrelated else []
-        scores = [left.ari for left in self.without]
-        most, least = int(np.argmin(scores)), int(np.argmax(scores))
-        if scores[most] == 1:
-            lines.append("Leaving out any one view changes nothing.")
-            return " ".join(lines)
-        if scores[most] == scores[least]:
-            lines.append(
-                f"Leaving out any one view changes the labels equally (ARI {scores[most]:.3f})."
+        first = f"{_describe_unrelated(self)} " if self.unrelated else ""
+        low, high = (find(self.without, key=lambda left: left.ari) for find in (min, max))
+        if low.ari == 1:
+            return f"{first}Leaving out any one view changes nothing."
+        if low.ari == high.ari:
+            return (
+                f"{first}Leaving out any one view changes the labels equally (ARI {low.ari:.3f})."
             )
-            return " ".join(lines)
-        lines.append(
-            f"Leaving out {self.names[most]} changes the labels most (ARI {scores[most]:.3f} with "
-            f"the clustering of all views), leaving out {self.names[least]} least "
-            f"({scores[least]:.3f})."
+        return (
+            f"{first}Leaving out {low.views[0]} changes the labels most (ARI {low.ari:.3f} with "
+            f"the clustering of all views), leaving out {high.views[0]} least ({high.ari:.3f})."
         )
-        return " ".join(lines)
 
 
 def view_influence(estimator: Any, views: Any) -> ViewInfluence:
@@ -118,14 +113,14 @@ def influence_question(estimator: Any, views: Any) -> Question[ViewInfluence]:
     model = fitted(estimator, views)
     data, rows = views_of(model, views)
     names, labels = data.names, np.asarray(model.labels_)[rows]
-    unrelated = tuple(getattr(model, "unrelated_views_", ()))
+    unrelated, agreed = tuple(getattr(model, "unrelated_views_", ())), vars(model).get("agreement_")
     every = [(name,) for name in names] if len(names) > 1 else []
     drop_all = [unrelated] if 0 < len(unrelated) < len(names) else []
 
     def answer(left: list[LeftOut]) -> ViewInfluence:
         return ViewInfluence(
             names=names,
-            agreement=_agreement(model, len(names)),
+            agreement=np.full(len(names), np.nan) if agreed is None else mean_agreement(agreed),
             unrelated=unrelated,
             without=tuple(left[: len(every)]),
             without_unrelated=left[-1] if drop_all else None,
@@ -133,11 +128,6 @@ def influence_question(estimator: Any, views: Any) -> Question[ViewInfluence]:
 
     tasks = [partial(_left_out, model, data, labels, gone) for gone in [*every, *drop_all]]
     return Question(tasks, answer, len(data))
-
-
-def _agreement(model: MultiViewClusterer, m: int) -> np.ndarray:
-    found = getattr(model, "agreement_", None)
-    return np.full(m, np.nan) if found is None else mean_agreement(found)
 
 
 def _left_out(
