@@ -1,12 +1,11 @@
-"""What the questions share: the estimator fitted, its views, and tasks that run on all cores."""
+"""What the questions share: the estimator fitted, its views, and refits on all cores."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -20,10 +19,11 @@ from ..graphs.neighbors import EXACT_UP_TO
 from ..large.views import LargeViews
 from ..linalg.threads import in_parallel
 
+Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 DRAWN = 5000  # samples that are drawn where there are more than 20 000
-SIDE_BY_SIDE = 5000  # samples up to which several tasks run at once: 200 MB for an n x n matrix
+SIDE_BY_SIDE = 5000  # samples up to which several refits run at once: 200 MB for an n x n matrix
 
 
 def fitted(estimator: MultiViewClusterer, views: Any) -> MultiViewClusterer:
@@ -64,51 +64,16 @@ def views_of(
     return taken.take(rows), rows
 
 
-@dataclass(frozen=True)
-class Question(Generic[Answer]):
-    """A question about a model, as tasks that do not depend on each other.
+def refit_all(
+    refit: Callable[[Item], Answer], items: Sequence[Item], n_samples: int
+) -> list[Answer]:
+    """Return what a function finds for every item, on all cores; warnings are suppressed.
 
-    Attributes
-    ----------
-    tasks : sequence of functions without arguments
-    answer : function
-        Makes the answer of the results of the tasks, in their order.
-    n_samples : int
-        Samples of each task; tasks of few samples run at once.
+    Items of at most 5000 samples run at once. Then each uses one thread, so that labels do not
+    depend on their number.
     """
-
-    tasks: Sequence[Callable[[], Any]]
-    answer: Callable[[list[Any]], Answer]
-    n_samples: int
-
-
-def ask(question: Question[Answer]) -> Answer:
-    """Return the answer, computed on all cores."""
-    (found,) = ask_all([question])
-    if isinstance(found, InputError):
-        raise found
-    return found
-
-
-def ask_all(questions: Sequence[Question[Any]]) -> list[Any]:
-    """Return the answer to every question, or the InputError that its tasks raised.
-
-    The tasks of all questions share the cores, so that none is idle until the last one begins.
-    Inside the pool each task uses one thread, so that labels do not depend on their number.
-    Warnings are suppressed.
-    """
-    found: list[Any] = [None] * len(questions)
-    small = [question.n_samples <= SIDE_BY_SIDE for question in questions]
     with quiet():
-        for at_once in (True, False):
-            chosen = [i for i, each in enumerate(small) if each is at_once]
-            tasks = [(i, task) for i in chosen for task in questions[i].tasks]
-            results = in_parallel(lambda one: tried(one[1]), tasks, len(tasks) if at_once else 1)
-            for i in chosen:
-                own = [r for (j, _), r in zip(tasks, results, strict=True) if j == i]
-                failed = next((r for r in own if isinstance(r, InputError)), None)
-                found[i] = questions[i].answer(own) if failed is None else failed
-    return found
+        return in_parallel(refit, items, len(items) if n_samples <= SIDE_BY_SIDE else 1)
 
 
 def tried(task: Callable[[], Answer]) -> Answer | InputError:

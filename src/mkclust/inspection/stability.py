@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -17,7 +17,7 @@ from ..metrics import ari
 from ..predict.new_samples import OutOfSample
 from ..progress import step
 from .difference import counts, matching
-from .fitting import Question, ask, fitted, sample_names, unfitted, views_of
+from .fitting import fitted, refit_all, sample_names, unfitted, views_of
 
 SPLITS = 5  # into halves; each gives two refits
 STARTS = 3  # of k-means in each half
@@ -119,55 +119,37 @@ def stability(
     for name, value, least in (("n_splits", n_splits, 2), ("random_state", random_state, 0)):
         if not isinstance(value, Integral) or value < least:
             raise InputError(f"{name} must be a whole number from {least} on, got {value!r}")
-    return ask(stability_question(estimator, views, n_splits, random_state))
+    return compare_halves(estimator, views, n_splits, random_state)
 
 
-def stability_question(
-    estimator: Any,
-    views: Any,
-    n_splits: int = SPLITS,
-    random_state: int = 0,
-    only: np.ndarray | None = None,
-) -> Question[Stability]:
-    """Return the refits of `stability` as tasks; to some samples `only`, by position, if given."""
+def compare_halves(
+    estimator: Any, views: Any, n_splits: int, random_state: int, only: np.ndarray | None = None
+) -> Stability:
+    """Return the stability, of some samples `only`, by position, if given."""
     model = fitted(estimator, views)
     data, rows = views_of(model, views, random_state)
-    if only is not None and len(only) < len(data):
+    if only is not None:
         data, rows = data[only], rows[only]
-    n = len(data)
-    halves, label = refit_tasks(model, data, n_splits, random_state)
-
-    def answer(found: list[np.ndarray]) -> Stability:
-        refits = list(zip(halves, found, strict=True))
-        return compared(np.asarray(model.labels_)[rows], refits, sample_names(data, rows), rows)
-
-    return Question([partial(label, half) for half in halves], answer, n // 2)
-
-
-def refit_tasks(
-    model: Any, data: MultiView, n_splits: int, random_state: int
-) -> tuple[list[np.ndarray], Callable[[np.ndarray], np.ndarray]]:
-    """Return halves of the samples, and the function that labels all samples (n,) from one.
-
-    The model is refitted to the half. Samples outside it are predicted, or -1 where the method
-    does not predict.
-    """
     k, n = int(model.n_clusters), len(data)
     if n // 2 < max(k, 2):
         raise InputError(f"halves of {n} samples are too few for {k} clusters")
     fresh = unfitted(model, random_state=random_state, n_init=STARTS, columns=None)
+    halves = _halves(n, n_splits, random_state)
+    found = refit_all(partial(_labels_from, fresh, data), halves, n // 2)
+    refits = list(zip(halves, found, strict=True))
+    return compared(np.asarray(model.labels_)[rows], refits, sample_names(data, rows), rows)
 
-    def label(half: np.ndarray) -> np.ndarray:
-        step("refit to half of the samples")
-        refit: Any = unfitted(fresh).fit(data[half])
-        labels = np.full(n, -1)
-        labels[half] = refit.labels_
-        if isinstance(refit, OutOfSample):
-            rest = np.flatnonzero(labels < 0)
-            labels[rest] = _predicted(refit, data, half, rest)
-        return labels
 
-    return _halves(n, n_splits, random_state), label
+def _labels_from(fresh: Any, data: MultiView, half: np.ndarray) -> np.ndarray:
+    """Refit to a half and label all samples (n,); -1 outside it where the method cannot predict."""
+    step("refit to half of the samples")
+    refit: Any = unfitted(fresh).fit(data[half])
+    labels = np.full(len(data), -1)
+    labels[half] = refit.labels_
+    if isinstance(refit, OutOfSample):
+        rest = np.flatnonzero(labels < 0)
+        labels[rest] = _predicted(refit, data, half, rest)
+    return labels
 
 
 def _predicted(refit: Any, data: MultiView, half: np.ndarray, rest: np.ndarray) -> np.ndarray:

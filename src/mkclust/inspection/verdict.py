@@ -15,8 +15,8 @@ from ..io.models import storable
 from .annotations import category_test
 from .choose_k import LEVEL, ROWS, ChoiceOfK, checked_range, drawn, structure_test
 from .confidence import Confidence, confidence_of
-from .fitting import ask, fitted, quiet, views_of
-from .stability import SPLITS, Stability, stability_question
+from .fitting import fitted, quiet, views_of
+from .stability import SPLITS, Stability, compare_halves
 
 MANY = 1000  # samples of the refits, at most: more samples, fewer refits, less time than the fit
 FEW = 12  # samples; fewer are not tested
@@ -197,9 +197,9 @@ def _some_refits(model: Any, data: MultiView, random_state: int) -> Stability | 
     if int(np.max(model.labels_)) < 1:
         return None
     if len(data) < MANY:
-        return ask(stability_question(model, data, SPLITS, random_state))
+        return compare_halves(model, data, SPLITS, random_state)
     rows = np.sort(np.random.default_rng(random_state).permutation(len(data))[:MANY])
-    return ask(stability_question(model, data, 1, random_state, rows))
+    return compare_halves(model, data, 1, random_state, rows)
 
 
 def _missingness(model: Any) -> dict[str, float]:

@@ -17,7 +17,7 @@ from ..data.views import MultiView
 from ..dual_noise.consensus import Noise, dual_noise
 from ..metrics import ari
 from ..progress import step
-from .fitting import Question, ask, fitted, unfitted, views_of
+from .fitting import fitted, refit_all, unfitted, views_of
 
 SAME = 0.95  # ARI from which two partitions are called nearly the same
 SIMILAR = 0.6  # ARI from which they are called similar
@@ -104,30 +104,22 @@ def view_influence(estimator: Any, views: Any) -> ViewInfluence:
     >>> found.without_unrelated.ari
     1.0
     """
-    with shared_views():
-        return ask(influence_question(estimator, views))
-
-
-def influence_question(estimator: Any, views: Any) -> Question[ViewInfluence]:
-    """Return the refits of `view_influence` as tasks; `shared_views` spares them common work."""
     model = fitted(estimator, views)
     data, rows = views_of(model, views)
     names, labels = data.names, np.asarray(model.labels_)[rows]
     unrelated, agreed = tuple(getattr(model, "unrelated_views_", ())), vars(model).get("agreement_")
     every = [(name,) for name in names] if len(names) > 1 else []
     drop_all = [unrelated] if 0 < len(unrelated) < len(names) else []
-
-    def answer(left: list[LeftOut]) -> ViewInfluence:
-        return ViewInfluence(
-            names=names,
-            agreement=np.full(len(names), np.nan) if agreed is None else mean_agreement(agreed),
-            unrelated=unrelated,
-            without=tuple(left[: len(every)]),
-            without_unrelated=left[-1] if drop_all else None,
-        )
-
-    tasks = [partial(_left_out, model, data, labels, gone) for gone in [*every, *drop_all]]
-    return Question(tasks, answer, len(data))
+    with shared_views():
+        refit = partial(_left_out, model, data, labels)
+        left = refit_all(refit, [*every, *drop_all], len(data))
+    return ViewInfluence(
+        names=names,
+        agreement=np.full(len(names), np.nan) if agreed is None else mean_agreement(agreed),
+        unrelated=unrelated,
+        without=tuple(left[: len(every)]),
+        without_unrelated=left[-1] if drop_all else None,
+    )
 
 
 def _left_out(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from ..agreement.cache import shared_views
@@ -18,10 +17,10 @@ from ..inspection import (
     ViewInfluence,
     explain,
     markers,
+    stability,
+    view_influence,
 )
-from ..inspection.fitting import Question, ask_all, tried
-from ..inspection.stability import stability_question
-from ..inspection.view_influence import influence_question
+from ..inspection.fitting import refit_all, tried
 
 KINDS: dict[str, type] = {
     "choice": ChoiceOfK, "stability": Stability, "influence": ViewInfluence,
@@ -68,7 +67,7 @@ def answer_questions(
     wanted : sequence of str
         Of "explanation", "influence", "stability" and "markers".
     beside : sequence of functions
-        Tasks that share the cores with the refits; their results are not returned.
+        Tasks that run beside the explanation; their results are not returned.
 
     Returns
     -------
@@ -85,17 +84,16 @@ def answer_questions(
     if "influence" in asked and len(model.view_names_in_) == 1:
         asked.remove("influence")
         skipped["influence"] = "there is one view only"
-    plans: dict[str, Callable[[], Question[Any]]] = {
-        "explanation": lambda: _one_task(partial(explain, model, views), len(model.labels_)),
-        "influence": lambda: influence_question(model, views),
-        "stability": lambda: stability_question(model, views),
+    plans: dict[str, Callable[[], Any]] = {
+        "explanation": partial(explain, model, views),
+        "influence": partial(view_influence, model, views),
+        "stability": partial(stability, model, views),
     }
-    with shared_views():
-        questions: dict[str, Any] = {name: tried(plans[name]) for name in asked if name in plans}
-        posed = {name: q for name, q in questions.items() if isinstance(q, Question)}
-        others = [_one_task(task, 0) for task in beside]
-        found = ask_all([*others, *posed.values()])[len(others) :]
-        outcomes = questions | dict(zip(posed, found, strict=True))
+    with shared_views():  # the explanation uses one core, the refits use all
+        alone = [name for name in asked if name == "explanation"]
+        tasks = [*(plans[name] for name in alone), *beside]
+        outcomes = dict(zip(alone, refit_all(tried, tasks, len(model.labels_)), strict=False))
+        outcomes |= {n: tried(plans[n]) for n in asked if n in plans and n not in alone}
     if "markers" in asked:
         influence = known.get("influence", outcomes.get("influence"))
         valid = influence if isinstance(influence, ViewInfluence) else False
@@ -106,7 +104,3 @@ def answer_questions(
     answers = [each for each in outcomes.values() if not isinstance(each, InputError)]
     reasons = [f"{WORDS[name]} not computed: {why}." for name, why in skipped.items()]
     return [*given, *answers], reasons
-
-
-def _one_task(task: Callable[[], Any], n_samples: int) -> Question[Any]:
-    return Question([task], itemgetter(0), n_samples)
