@@ -172,4 +172,3 @@ def test_small_expected_counts_are_tested_by_permutation():
 def test_several_candidates_are_not_guessed(labels, cohort):
     found = compare_annotations(labels, cohort.assign(days=cohort["OS.time"]))
     assert found.survival is None and "several columns may be times" in found.skipped[0]
-    assert annotations.Annotations.title == "Annotations"

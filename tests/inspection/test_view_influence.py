@@ -6,7 +6,6 @@ import pytest
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, view_influence
 from mkclust.agreement.subspaces import GraphSubspaces, KernelSubspaces
 from mkclust.data.datasets import make_views
-from mkclust.inspection import view_noise
 from mkclust.metrics import ari
 
 
@@ -95,10 +94,3 @@ def test_samples_that_only_the_view_left_out_has_are_not_compared():
     found = view_influence(GraphFusion(3, random_state=0), MultiView(views, present=present))
     assert [len(left.rows) for left in found.without] == [110, 120, 120]
     assert found.without[0].ari == 1.0
-
-
-@pytest.mark.parametrize("kind", [GraphFusion, MKCDNM])
-def test_noise_of_any_partition(noisy, kind):
-    found = view_noise(kind(3, random_state=0), noisy)
-    assert found.null.argmax() == 3 and found.column.argmin() == 3
-    assert (found.null >= -1e-9).all() and (found.column <= 1e-9).all()

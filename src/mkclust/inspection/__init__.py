@@ -3,18 +3,12 @@
 from .annotations import Annotations, compare_annotations
 from .choose_k import ChoiceOfK, choose_k
 from .confidence import Confidence, confidence
-from .explain import (
-    Alternative,
-    Alternatives,
-    Conflict,
-    Explanation,
-    explain,
-)
+from .explain import Alternative, Alternatives, Conflict, Explanation, explain
 from .markers import Markers, markers
 from .stability import Stability, stability
 from .verdict import Verdict, verdict
 from .verify import verify
-from .view_influence import ViewInfluence, view_influence, view_noise
+from .view_influence import ViewInfluence, view_influence
 from .view_profile import ViewProfile
 
 __all__ = [
@@ -39,5 +33,4 @@ __all__ = [
     "verdict",
     "verify",
     "view_influence",
-    "view_noise",
 ]

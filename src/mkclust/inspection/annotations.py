@@ -6,7 +6,7 @@ import re
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal, random_table
@@ -62,8 +62,6 @@ class Annotations:
         Columns that were not compared, with the reason.
     correction : {"holm", "bh"}
     """
-
-    title: ClassVar[str] = "Annotations"
 
     comparisons: tuple[Comparison, ...]
     survival: Survival | None

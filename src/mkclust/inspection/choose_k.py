@@ -488,8 +488,7 @@ def extended(edges: sp.csr_array, labels: np.ndarray) -> np.ndarray:
     >>> extended(sp.csr_array([[0.2, 0.5, 0.1], [0, 0, 0]]), np.array([1, 0, 1]))
     array([0, 1])
     """
-    n, sizes = len(labels), np.bincount(labels)
-    clusters = sp.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, len(sizes)))
-    weights = (edges @ clusters).toarray()
+    sizes = np.bincount(labels)
+    weights = edges @ np.eye(len(sizes))[labels]
     found = np.argmax(weights, axis=1)
     return np.asarray(np.where(weights.max(axis=1) > 0, found, np.argmax(sizes)))

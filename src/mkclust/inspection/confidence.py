@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,8 +51,6 @@ class Confidence:
     index : (n,) array
         Names of the samples, or their positions.
     """
-
-    title: ClassVar[str] = "Confidence"
 
     samples: np.ndarray
     clusters: np.ndarray

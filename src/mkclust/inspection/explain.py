@@ -15,7 +15,7 @@ from ..agreement.cache import shared_views
 from ..graph_fusion.diffusion_map import LEAST, DiffusionMap, diffusion_map, n_components_for
 from ..graph_fusion.fusion import JOINT, blend, mean_graph
 from ..graphs.affinity import degree_normalized
-from ..linalg.eigenpairs import lanczos, leading_eigenpairs
+from ..linalg.eigenpairs import leading_eigenpairs
 from ..linalg.kmeans import kmeans_labels
 from ..metrics import ari
 from ..progress import step
@@ -30,8 +30,6 @@ SUPPORT = 0.3  # ARI with the clusters from which a view's own division supports
 FEWEST = 20  # samples of a cluster; fewer give no reliable division
 EXAMINED = 120  # divisions of a pair by a view, at most: pairs that are separated least first
 TRIED = 3  # eigenvectors among which a balanced division is sought: the first may be an outlier's
-DENSE_UP_TO = 200  # nodes; beyond it a few steps of Lanczos are cheaper
-TOLERANCE = 1e-5  # relative residual; 1e-3 misses one of two nearly equal eigenvalues
 SMALLEST = 0.1  # share of the samples that the smaller part must have
 NEARLY = 0.95  # of the answer's modularity, from which another partition is nearly as good
 EQUAL = 0.9  # ARI from which two partitions count as the same one
@@ -62,8 +60,6 @@ class Explanation:
     index : (n,) array
         Names, or positions, of the samples that the labels of conflicts and alternatives are of.
     """
-
-    title: ClassVar[str] = "Explanation"
 
     profile: ViewProfile
     conflicts: tuple[Conflict, ...]
@@ -288,8 +284,7 @@ def own_split(graph: sp.csr_array) -> OwnSplit:
     that of k-means with two groups. Of those whose smaller part has at least a tenth of the
     samples, the clearest is taken. On a line of evenly spaced samples the eigenvector is
     $\cos \pi x$, of which two groups explain $8/\pi^2 = 0.81$: a clearer division is a gap, not a
-    continuum. O(n^3) up to 200 nodes, O(nnz) a step of Lanczos
-    beyond.
+    continuum.
 
     Examples
     --------
@@ -323,10 +318,7 @@ def _nontrivial_eigenvectors(graph: sp.csr_array, trivial: np.ndarray) -> np.nda
     projected out, and the rest is diagonalized in the space that is left.
     """
     size = min(1 + TRIED, len(trivial))
-    if len(trivial) > DENSE_UP_TO:
-        vectors = lanczos(graph, size, TOLERANCE)[1]
-    else:
-        vectors = leading_eigenpairs(graph, size)[1]
+    vectors = leading_eigenpairs(graph, size)[1]
     known = trivial / np.linalg.norm(trivial)
     left = vectors - np.outer(known, known @ vectors)
     basis = scipy.linalg.svd(left, full_matrices=False)[0][:, : size - 1]

@@ -54,8 +54,6 @@ class Markers:
         Whether there are p values: of clusters that were found without the tested view.
     """
 
-    title: ClassVar[str] = "Markers"
-
     cluster: np.ndarray
     view: np.ndarray
     feature: np.ndarray

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -50,8 +50,6 @@ class Stability:
     rows : (n,) int array
         Which samples of the fit they are.
     """
-
-    title: ClassVar[str] = "Stability"
 
     agreement: float
     samples: np.ndarray

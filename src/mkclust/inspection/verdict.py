@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -49,8 +49,6 @@ class Verdict:
         What could not be computed, and why.
     """
 
-    title: ClassVar[str] = "Verdict"
-
     structured: bool
     p_value: float
     n_clusters: int
@@ -74,7 +72,7 @@ class Verdict:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The verdict in words, the most important sentence first."""
-        return (self._structure(), *self._reproducibility(), *self._distrust(), *self.not_tested)
+        return (self._structure(), *self._doubts(), *self.not_tested)
 
     def __str__(self) -> str:
         return " ".join(self.sentences)
@@ -84,25 +82,21 @@ class Verdict:
             return "Whether there are clusters beyond chance is not known."
         if self.structured:
             return f"There are clusters beyond chance ({_p(self.p_value)})."
-        if self.n_clusters == 1:
-            return f"No cluster structure found ({_p(self.p_value)}): all samples are one cluster."
-        return (
-            f"No cluster structure found ({_p(self.p_value)}): the {self.n_clusters} clusters "
-            "divide samples without gaps between them."
-        )
+        what = f"the {self.n_clusters} clusters divide samples without gaps between them"
+        one = "all samples are one cluster"
+        found = f"No cluster structure found ({_p(self.p_value)})"
+        return f"{found}: {one if self.n_clusters == 1 else what}."
 
-    def _reproducibility(self) -> Iterator[str]:
-        if self.confidence is None:
-            return
-        value = self.reproducibility
-        how = "well" if value >= WELL else "partly" if value >= PARTLY else "poorly"
-        yield (
-            f"The {self.n_clusters} clusters are {how} reproducible: {100 * value:.0f} % of the "
-            "samples would stay in their cluster in a repetition with other samples, which does "
-            "not mean that the clusters are biological classes."
-        )
-
-    def _distrust(self) -> Iterator[str]:
+    def _doubts(self) -> Iterator[str]:
+        """Yield how reproducible the clusters are, and which views to distrust."""
+        if self.confidence is not None:
+            value = self.reproducibility
+            how = "well" if value >= WELL else "partly" if value >= PARTLY else "poorly"
+            yield (
+                f"The {self.n_clusters} clusters are {how} reproducible: {100 * value:.0f} % of "
+                "the samples would stay in their cluster in a repetition with other samples, which "
+                "does not mean that the clusters are biological classes."
+            )
         if 1 < len(self.unrelated) == self.n_views:
             yield "No two views agree beyond chance: they show no common clusters."
         elif self.unrelated:

@@ -1,20 +1,18 @@
-"""Which views matter: refits without each of them, and what each adds to the partition or lacks."""
+"""Which views matter: refits without each of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from ..agreement.cache import shared_views
 from ..agreement.chance import mean_agreement
 from ..base import MultiViewClusterer
 from ..data.views import MultiView
-from ..dual_noise.consensus import Noise, dual_noise
 from ..metrics import ari
 from ..progress import step
 from .fitting import fitted, refit_all, unfitted, views_of
@@ -52,8 +50,6 @@ class ViewInfluence:
     without_unrelated : LeftOut or None
         The refit without all unrelated views.
     """
-
-    title: ClassVar[str] = "Views"
 
     names: tuple[str, ...]
     agreement: np.ndarray
@@ -104,15 +100,15 @@ def view_influence(estimator: Any, views: Any) -> ViewInfluence:
     >>> found.without_unrelated.ari
     1.0
     """
-    model = fitted(estimator, views)
-    data, rows = views_of(model, views)
-    names, labels = data.names, np.asarray(model.labels_)[rows]
-    unrelated, agreed = tuple(getattr(model, "unrelated_views_", ())), vars(model).get("agreement_")
-    every = [(name,) for name in names] if len(names) > 1 else []
-    drop_all = [unrelated] if 0 < len(unrelated) < len(names) else []
     with shared_views():
-        refit = partial(_left_out, model, data, labels)
+        model = fitted(estimator, views)
+        data, rows = views_of(model, views)
+        names, unrelated = data.names, tuple(getattr(model, "unrelated_views_", ()))
+        every = [(name,) for name in names] if len(names) > 1 else []
+        drop_all = [unrelated] if 0 < len(unrelated) < len(names) else []
+        refit = partial(_left_out, model, data, np.asarray(model.labels_)[rows])
         left = refit_all(refit, [*every, *drop_all], len(data))
+    agreed = vars(model).get("agreement_")
     return ViewInfluence(
         names=names,
         agreement=np.full(len(names), np.nan) if agreed is None else mean_agreement(agreed),
@@ -157,51 +153,3 @@ def describe_ari(value: float) -> str:
     ('nearly the same', 'similar', 'different')
     """
     return "nearly the same" if value >= SAME else "similar" if value >= SIMILAR else "different"
-
-
-def view_noise(estimator: Any, views: Any) -> Noise:
-    r"""Measure what each view adds to a partition and what it lacks of it.
-
-    The partition is $H$ (n, k - 1), an orthonormal basis of the centered indicators of the
-    labels; a view is its k leading eigenvectors, of its graph or kernel as the estimator builds
-    it. See `Noise` for the three parts.
-
-    Parameters
-    ----------
-    estimator : MultiViewClusterer
-        Fitted to `views`, or not.
-    views : as for its `fit`
-
-    Returns
-    -------
-    Noise
-
-    Examples
-    --------
-    >>> from mkclust import GraphFusion, datasets
-    >>> from mkclust.inspection import view_noise
-    >>> views = datasets.make_views(90, 3, 2, noise=0.5, n_noise_views=1, random_state=0)
-    >>> found = view_noise(GraphFusion(3, random_state=0), views)
-    >>> int(found.null.argmax())
-    2
-    """
-    model = fitted(estimator, views)
-    data, rows = views_of(model, views)
-    k = int(model.n_clusters)
-    subspaces = model.subspaces(data, k)
-    d = np.array([min(k, spectrum.size) for spectrum in subspaces])
-    H = partition_basis(np.asarray(model.labels_)[rows])
-    return dual_noise(subspaces.coordinates(H, d))
-
-
-def partition_basis(labels: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis (n, c - 1) of the centered indicators of c clusters.
-
-    >>> partition_basis(np.array([0, 0, 1, 1])).round(2).ravel().tolist()
-    [0.5, 0.5, -0.5, -0.5]
-    """
-    clusters = np.unique(labels)
-    Z = (labels[:, None] == clusters).astype(float)
-    Z -= Z.mean(axis=0)
-    H = scipy.linalg.qr(Z[:, :-1], mode="economic")[0]
-    return np.asarray(H * np.where(H[0] < 0, -1.0, 1.0))

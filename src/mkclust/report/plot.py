@@ -103,15 +103,10 @@ def weights(model: Any, ax: Any = None) -> Any:
     return _plain(ax)
 
 
-def noise(found: Any, ax: Any = None, *, names: Sequence[str] | None = None) -> Any:
-    """Draw N-noise to the right and C-noise to the left of zero, for every view.
-
-    `found` is a fitted MKCDNM or what `view_noise` returns; `names` are the names of the views
-    in the latter case.
-    """
-    model = None if isinstance(found, Noise) else found
-    parts: Noise = found if isinstance(found, Noise) else _of(found, "noise_")
-    order = np.arange(len(parts.null)) if model is None else ranking(model)
+def noise(model: Any, ax: Any = None) -> Any:
+    """Draw N-noise to the right and C-noise to the left of zero, for every view of MKC-DNM."""
+    parts: Noise = _of(model, "noise_")
+    order = ranking(model)
     ax = _axes(ax, 0.45 * len(order) + 1.6, 6.5)
     places = np.arange(len(order))
     ax.barh(places, parts.null[order], color=MAIN, label="N-noise: outside the consensus")
@@ -120,10 +115,7 @@ def noise(found: Any, ax: Any = None, *, names: Sequence[str] | None = None) -> 
         right, left = number(parts.null[p], 2), number(parts.column[p], 2)
         ax.annotate(f" {right}", (parts.null[p], y), va="center", fontsize=9)
         ax.annotate(f"{left} ", (parts.column[p], y), va="center", ha="right", fontsize=9)
-    if model is not None:
-        _name_views(ax.set_yticks, ax.get_yticklabels, model, order)
-    else:
-        ax.set_yticks(places, names or [f"view{p + 1}" for p in order])
+    _name_views(ax.set_yticks, ax.get_yticklabels, model, order)
     ax.invert_yaxis()
     ax.margins(x=0.16)
     ax.axvline(0, color="black", linewidth=0.8)
