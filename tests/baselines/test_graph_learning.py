@@ -8,8 +8,7 @@ from scipy.io import loadmat
 from _support.optimality import assert_monotone
 from mkclust.baselines import CAGL, SPMKC, SWMC, swmc
 from mkclust.baselines import graph_learning as graphs
-from mkclust.baselines.linalg import weighted_sum
-from mkclust.baselines.simplex import project_rows
+from mkclust.baselines.linalg import project_rows, weighted_sum
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import ConvergenceWarning, InputError
 from mkclust.kernels.bank import KernelBank, KernelRecipe

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mkclust.baselines.simplex import project_rows, simplex_qp
+from mkclust.baselines.linalg import project_rows, simplex_qp
 
 
 def violation(Q: np.ndarray, c: np.ndarray, x: np.ndarray) -> float:

@@ -12,8 +12,7 @@ from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
-from .linalg import gram, residuals, weighted_sum
-from .simplex import simplex_qp
+from .linalg import gram, residuals, simplex_qp, weighted_sum
 
 NEGLIGIBLE = 1e-6  # weights below it are set to zero, as published
 

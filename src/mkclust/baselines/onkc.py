@@ -12,8 +12,7 @@ from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
 from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
-from .linalg import energy, gram, psd_part_and_top, weighted_sum
-from .simplex import simplex_qp
+from .linalg import energy, gram, psd_part_and_top, simplex_qp, weighted_sum
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -15,8 +15,7 @@ from ..linalg.scaling import inverse_roots
 from ..progress import step
 from .base import ComparedMethod, Trace, check_number
 from .graph_learning import clipped_ridge, expression_value, self_expression
-from .linalg import gram, psd_part, weighted_sum
-from .simplex import simplex_qp
+from .linalg import gram, psd_part, simplex_qp, weighted_sum
 
 KEPT = 0.7  # share of each column's sum that is kept in the affinity matrix
 COLLAPSED = 1e-6  # a weight closer to 1 counts as all the weight

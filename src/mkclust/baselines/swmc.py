@@ -16,8 +16,7 @@ from .graph_learning import (
     lowest_eigenpairs,
     squared_row_distances,
 )
-from .linalg import weighted_sum
-from .simplex import project_rows
+from .linalg import project_rows, weighted_sum
 
 ZERO = 1e-10  # Laplacian eigenvalues with a smaller sum count as zeros
 INNER_CAP = 50

@@ -20,8 +20,12 @@ from ..large.views import LargeViews
 from ..linalg.checks import Verification
 from ..linalg.eigenpairs import with_fixed_signs
 from ..linalg.kmeans import DIFFUSION, kmeans_labels
-from ..predict.anchors import AnchorExtension
-from ..predict.neighbors import NeighborExtension, neighbor_extension, neighbor_view
+from ..predict.neighbors import (
+    AnchorExtension,
+    NeighborExtension,
+    neighbor_extension,
+    neighbor_view,
+)
 from ..predict.new_samples import OutOfSample
 from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_matrix
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for

@@ -2,6 +2,5 @@
 
 - `new_samples`: the methods `predict` and `transform`, and what an extension to new samples is.
 - `kernels`: the extension of fits to kernels.
-- `neighbors`: the extension of fits to neighbor graphs.
-- `anchors`: the extension of fits to links to anchors.
+- `neighbors`: the extensions of fits to neighbor graphs and to links to anchors.
 """

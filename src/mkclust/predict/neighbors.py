@@ -1,4 +1,4 @@
-r"""Out-of-sample extension of graph fusion: the weighted mean of neighbors.
+r"""Out-of-sample extensions of graph fusion: the weighted mean of neighbors, links to anchors.
 
 In each view, and over all views at once, a new sample has neighbors among the fitted ones under
 the metrics of the fit. Its row of the embedding is
@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from ..data.checksums import ABSENT, hash_rows
 from ..data.kinds import KERNEL
 from ..graphs.affinity import scale_number
+from ..graphs.anchors import AnchorLinks
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.neighbors import smallest
 from ..io.models import storable
@@ -255,3 +256,28 @@ def _squared(part: Metric, norms: np.ndarray, rows: Any) -> np.ndarray:
         D2[:, norms < 0.5] = 2.0
         D2[squared_norms(Y) < 0.5] = 2.0
     return np.maximum(D2, 0.0, out=D2)
+
+
+@storable
+@dataclass(frozen=True)
+class AnchorExtension(Extension):
+    r"""The anchors of a fitted model and the coefficients W (R, D) of its embedding.
+
+    A new sample has links z (R,) to the anchors as the fitted ones, and its row of the embedding
+    is $d^{-1/2}zW$. A fitted sample gets its own row by the same formula.
+    """
+
+    links: AnchorLinks
+    W: np.ndarray
+
+    @property
+    def height(self) -> int:
+        return self.links.height
+
+    def embedder(self) -> Embedder:
+        links = self.links
+
+        def embed(new: NewRows) -> np.ndarray:
+            return links.embed(new.views, new.present, self.W)
+
+        return embed
