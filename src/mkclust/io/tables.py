@@ -248,17 +248,17 @@ def _load_text(path: Path, sep: str | None, decimal: str | None, classes: bool) 
     notes: list[str] = []
     sign = "." if classes else decimal or _find_decimal(body, notes)
     width = max(map(len, body))
-    missing = dict.fromkeys(range(width), SPELLED)
-    if any(is_text(row[0]) for row in body):
-        missing[0] = [""]  # a sample may be named NA
+    named = not classes and any(is_text(row[0]) for row in body)
     codes = dict.fromkeys(_codes(body, width), str)
     frame = pd.read_csv(
         path, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
         encoding=encoding, decimal=sign, low_memory=False, skipinitialspace=True,
         comment="!" if any(line.startswith("!") for line in comments) else None,
-        dtype=str if classes else codes, na_values=[""] if classes else missing,
-        keep_default_na=False,
+        dtype=str if classes else codes, na_values=[""] if classes else SPELLED,
+        keep_default_na=False, converters={0: str} if named else None,  # a sample named NA
     )  # fmt: skip
+    if named:
+        frame[0] = frame[0].where(frame[0] != "", np.nan)
     table = _finish(frame, names, sign, notes, classes)
     width = table.frame.shape[1] + (table.frame.index.dtype == object)
     if frame.iloc[:, width - 1].isna().any():
