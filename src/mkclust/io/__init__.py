@@ -14,12 +14,7 @@ if TYPE_CHECKING:
     from .roles import Variable
     from .tables import read_table
 
-_HOMES = {
-    "Variable": "roles",
-    "inspect": "reading",
-    "read": "reading",
-    "read_table": "tables",
-}
+_HOMES = {"Variable": "roles", "inspect": "reading", "read": "reading", "read_table": "tables"}
 
 __all__ = ["Variable", "inspect", "read", "read_table"]
 
