@@ -10,7 +10,7 @@ from mkclust.exceptions import InputError
 from mkclust.graphs.affinity import affinity_graph
 from mkclust.graphs.metrics import Metric
 from mkclust.inspection import Explanation, explain, fitting
-from mkclust.inspection.difference import difference, matched
+from mkclust.inspection.difference import difference
 from mkclust.inspection.explain import own_split
 from mkclust.inspection.view_profile import separation
 
@@ -158,9 +158,6 @@ class TestDifference:
     def test_a_scattered_cluster_is_described(self):
         before, after = np.repeat(np.arange(10), 10), np.tile(np.arange(10), 10)
         assert difference(before, after) == "rearranges 10 clusters into 10"
-
-    def test_matched_keeps_names(self):
-        assert matched(np.array([2, 2, 0, 1]), np.array([0, 0, 1, 2])).tolist() == [2, 2, 0, 1]
 
 
 class TestAlternatives:

@@ -10,7 +10,6 @@ from mkclust import GraphFusion, MultiView, view_influence
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 from mkclust.inspection import markers
-from mkclust.inspection.difference import matched
 from mkclust.inspection.markers import CIRCULAR, INDEPENDENT, group_tests
 
 pd = pytest.importorskip("pandas")
@@ -140,7 +139,3 @@ def test_what_cannot_be_tested_is_refused(planted):
     kernels = MultiView([np.diag(np.arange(1.0, 31)) + 0.1], kernels=True)
     with pytest.raises(InputError, match="kernel matrices have no features"):
         markers(GraphFusion(3, random_state=0, precomputed=True), kernels)
-
-
-def test_clusters_are_matched_by_overlap():
-    assert matched(np.array([0, 0, 1, 2]), np.array([2, 2, 0, 1])).tolist() == [0, 0, 1, 2]

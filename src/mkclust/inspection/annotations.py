@@ -135,16 +135,13 @@ def compare_annotations(
     if pair is not None:
         try:
             curves = survival(clusters, table[pair[0]], table[pair[1]])
+            name, test = f"{pair[0]}, {pair[1]}", (curves.statistic, curves.p)
+            found.append(Comparison(name, "log-rank", *test, np.nan, np.nan, curves.samples))
         except InputError as error:
             if time is not None:
                 raise
             skipped.append(f"Survival of {pair[0]} and {pair[1]}: {error}")
-            pair, censored = None, censored[:1]
-    if pair is not None and curves is not None:
-        name = f"{pair[0]}, {pair[1]}"
-        found.append(
-            Comparison(name, "log-rank", curves.statistic, curves.p, np.nan, np.nan, curves.samples)
-        )
+            censored = censored[:1]
     for column in table.columns:
         if column not in censored:
             try:
@@ -314,8 +311,8 @@ def survival(clusters: np.ndarray, times: Any, events: Any) -> Survival:
     -------
     Survival
     """
-    known, when, happened = times_and_events(times, events)
-    groups = clusters[known]
+    known = (times.notna() & events.notna()).to_numpy()
+    groups, when, happened = clusters[known], _times(times[known]), _events(events[known])
     if len(np.unique(groups)) < 2:
         raise InputError("survival cannot be compared: fewer than two clusters have times")
     from lifelines import KaplanMeierFitter
@@ -337,12 +334,6 @@ def survival(clusters: np.ndarray, times: Any, events: Any) -> Survival:
     return Survival(
         tuple(curves), float(tested.test_statistic), float(tested.p_value), int(known.sum())
     )
-
-
-def times_and_events(times: Any, events: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which samples have both (n,), and their times and events; refuse other values."""
-    known = (times.notna() & events.notna()).to_numpy()
-    return known, _times(times[known]), _events(events[known])
 
 
 def _plain(name: Any) -> str:

@@ -279,12 +279,8 @@ def _run_around(equal: Sequence[bool], at: int) -> tuple[int, int]:
     >>> _run_around([True, False, True, True, True], 3)
     (2, 4)
     """
-    low = high = at
-    while low > 0 and equal[low - 1]:
-        low -= 1
-    while high < len(equal) - 1 and equal[high + 1]:
-        high += 1
-    return low, high
+    others = [-1, *np.flatnonzero(~np.asarray(equal)).tolist(), len(equal)]
+    return max(i for i in others if i < at) + 1, min(i for i in others if i > at) - 1
 
 
 @dataclass(frozen=True)

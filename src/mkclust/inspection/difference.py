@@ -59,12 +59,10 @@ def difference(before: np.ndarray, after: np.ndarray) -> str:
     for name in np.unique(group):
         old = np.flatnonzero((group[:k] == name) & (rows > 0))
         new = np.flatnonzero((group[k:] == name) & (columns > 0))
-        if not len(old) or not len(new):
-            continue  # a number that one of the partitions does not use
-        if len(old) == 1 and len(new) == 1:
-            kept += int(table[old[0], new[0]])
+        if len(old) <= 1 and len(new) <= 1:  # none: a number that a partition does not use
+            kept += int(table[np.ix_(old, new)].sum())
         elif len(old) == 1:
-            splits.append((int(old[0]), sorted(table[old[0], new].tolist(), reverse=True)))
+            splits.append((int(old[0]), table[old[0], new].tolist()))
         elif len(new) == 1:
             merges.append(old.tolist())
         elif joined := _joined(table[np.ix_(old, new)], rows[old]):
@@ -93,9 +91,8 @@ def _divided(old: list[int], sizes: list[int], parts: list[int]) -> str:
     if len(old) > 4:
         return f"rearranges {len(old)} clusters into {len(parts)}"
     if len(old) != len(parts):
-        return f"divides {_named(old)} into {len(parts)} ({_sum(sorted(parts, reverse=True))})"
-    shown = f"{_sum(sorted(parts, reverse=True))} instead of {_sum(sorted(sizes, reverse=True))}"
-    return f"divides {_named(old)} differently ({shown})"
+        return f"divides {_named(old)} into {len(parts)} ({_sum(parts)})"
+    return f"divides {_named(old)} differently ({_sum(parts)} instead of {_sum(sizes)})"
 
 
 def _named(clusters: list[int]) -> str:
@@ -104,4 +101,4 @@ def _named(clusters: list[int]) -> str:
 
 
 def _sum(parts: list[int]) -> str:
-    return " + ".join(map(str, parts))
+    return " + ".join(map(str, sorted(parts, reverse=True)))

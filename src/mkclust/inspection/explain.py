@@ -21,7 +21,7 @@ from ..metrics import ari
 from ..progress import step
 from .difference import difference, matched
 from .fitting import quiet
-from .view_profile import SEPARATED, Evidence, ViewProfile, evidence_of, profile_of
+from .view_profile import SEPARATED, Evidence, ViewProfile, evidence_of, held_by, profile_of
 
 NO_CONFLICT = "no two trusted views contradict each other about a pair of clusters"
 CLEAR = 0.9  # clarity from which a division is a gap; an even continuum has 0.81
@@ -452,7 +452,9 @@ def _following(
     sides = dict.fromkeys(conflict.opposing for conflict in conflicts)
     for side in list(sides)[:SIDES]:
         chosen = np.where(np.isin(evidence.names, side), evidence.weights, 0.0)
-        if np.all(np.any([evidence.held(p) for p in np.flatnonzero(chosen).tolist()], axis=0)):
+        if np.all(
+            np.any([held_by(evidence.data, p) for p in np.flatnonzero(chosen).tolist()], axis=0)
+        ):
             graph = degree_normalized(mean_graph(evidence.graphs, chosen / chosen.sum()))
             yield f"uses only {', '.join(side)}", _partition(evidence, graph, seed)
 

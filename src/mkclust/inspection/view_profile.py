@@ -27,6 +27,7 @@ from .fitting import fitted, quiet, sample_names, views_of
 SEPARATED = 0.75  # separation from which a view is said to separate two clusters
 MERGED = 0.4  # separation below which two clusters are said to be one for a view
 FAINT = 0.1  # separation of a cluster that counts as none, even beyond chance
+ALL_SEPARATED = "every pair of clusters is separated by at least one view and merged by none"
 LISTED = 8  # pairs of clusters described, at most
 CHANCE = 3.0  # standard deviations under permuted labels that count as chance
 
@@ -105,20 +106,17 @@ class ViewProfile:
         """Return what the views see, one sentence each, at most eight about pairs."""
         if len(self.sizes) < 2:
             return ("one cluster: there is nothing to separate",)
-        return tuple(self._sentences())
-
-    def _sentences(self) -> Iterator[str]:
-        blind = self.blind
-        if blind:
-            verb = "separates" if len(blind) == 1 else "separate"
-            yield f"{', '.join(blind)} {verb} no cluster beyond chance"
-        pairs = self.contested()
-        for a, b in pairs[:LISTED]:
-            yield self.pair_sentence(a, b)
-        if len(pairs) > LISTED:
-            yield f"{len(pairs) - LISTED} more pairs of clusters are not separated by every view"
+        blind, pairs = self.blind, self.contested()
+        verb, more = "separates" if len(blind) == 1 else "separate", len(pairs) - LISTED
+        lines = [f"{', '.join(blind)} {verb} no cluster beyond chance"] if blind else []
+        lines += [self.pair_sentence(a, b) for a, b in pairs[:LISTED]]
+        if more > 0:
+            lines.append(f"{more} more pairs of clusters are not separated by every view")
         if not pairs and len(blind) < len(self.names):
-            yield "every pair of clusters is separated by at least one view and merged by none"
+            lines.append(
+                "every pair of clusters is separated by at least one view and merged by none"
+            )
+        return tuple(lines)
 
     def pair_sentence(self, a: int, b: int) -> str:
         """Return which views separate two clusters, in words.
@@ -143,9 +141,8 @@ class ViewProfile:
 def profile_of(evidence: Evidence) -> ViewProfile:
     """Return the profile of the model's labels."""
     labels, k = evidence.labels, evidence.k
-    found = [
-        separation(graph, labels, k, evidence.held(p)) for p, graph in enumerate(evidence.graphs)
-    ]
+    graphs = enumerate(evidence.graphs)
+    found = [separation(graph, labels, k, held_by(evidence.data, p)) for p, graph in graphs]
     parts = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
     return ViewProfile(evidence.names, np.bincount(labels, minlength=k), *parts)
 
@@ -206,10 +203,6 @@ class Evidence:
             if name not in unrelated and self.weights[p] >= least
         ]  # fmt: skip
 
-    def held(self, p: int) -> np.ndarray:
-        """Which samples view p holds (n,)."""
-        return _held(self.data, p)
-
     @cached_property
     def mean(self) -> sp.csr_array:
         """The weighted mean of the graphs of all views."""
@@ -235,23 +228,20 @@ class Evidence:
 
     def score(self, labels: np.ndarray) -> float:
         """Return the modularity of a partition, relative to that of the model's own."""
-        own = self.modularity
-        return modularity(self.fused, labels) / own if own > 0 else np.nan
+        return modularity(self.fused, labels) / self.modularity if self.modularity > 0 else np.nan
 
 
 def evidence_of(estimator: Any, views: Any, random_state: int = 0) -> Evidence:
     """Return the graphs of all views of a fitted model; an unfitted one is fitted first."""
     model = fitted(estimator, views)
     data, rows = views_of(model, views, random_state)
-    k = int(np.max(model.labels_)) + 1
     with quiet():
-        if isinstance(model, GraphFusion):
-            built = model.view_graphs(data)
-            return Evidence(model, data, rows, tuple(built), built)
-        return Evidence(model, data, rows, _neighbor_graphs(model, data, k), None)
+        built = model.view_graphs(data) if isinstance(model, GraphFusion) else None
+        return Evidence(model, data, rows, tuple(built or _neighbor_graphs(model, data)), built)
 
 
-def _held(data: MultiView, p: int) -> np.ndarray:
+def held_by(data: MultiView, p: int) -> np.ndarray:
+    """Return which samples view p holds (n,)."""
     return np.ones(len(data), dtype=bool) if data.present is None else data.present[:, p]
 
 
@@ -264,14 +254,11 @@ def _metrics(model: Any, data: MultiView) -> Iterator[Metric]:
         yield Metric(name, np.asarray(K, dtype=float), gram=True)
 
 
-def _neighbor_graphs(model: Any, data: MultiView, k: int) -> tuple[sp.csr_array, ...]:
-    """Return one kNN graph (n, n) of every view."""
-    found = []
+def _neighbor_graphs(model: Any, data: MultiView) -> Iterator[sp.csr_array]:
+    """Yield one kNN graph (n, n) of every view."""
     for p, metric in enumerate(_metrics(model, data)):
-        count = default_n_neighbors(metric.n_samples, k)
-        near = neighborhood(metric, count)
-        found.append(placed(knn_affinity(near, count), _held(data, p)))
-    return tuple(found)
+        count = default_n_neighbors(metric.n_samples, int(np.max(model.labels_)) + 1)
+        yield placed(knn_affinity(neighborhood(metric, count), count), held_by(data, p))
 
 
 class Separation(NamedTuple):
