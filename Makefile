@@ -23,7 +23,6 @@ FAMILIES := multiview omics kernels missing large
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PIP := $(BIN)/python $(INSTALL)
 WORKERS := -n auto --maxprocesses 4 --dist worksteal
-TIMED = $(shell grep -rl --include='*.py' 'mark[.]timed' tests)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: help demo test lint docs bench paper leaderboard clean test-oldest dist audit coverage mutants fuzz
@@ -35,18 +34,15 @@ help:
 demo: $(VENV)/installed
 	$(BIN)/mkclust demo
 
-# One BLAS thread in each worker, or the workers fight over the cores. What is measured by the clock
-# comes afterwards, alone.
+# One BLAS thread in each worker, or the workers fight over the cores.
 test: $(VENV)/installed-dev
-	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) $(or $(ARGS),-m "not timed and not slow")
-	$(if $(ARGS),,$(ONE_THREAD) $(BIN)/python -m pytest -q -m timed $(TIMED))
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) $(or $(ARGS),-m "not slow")
 
 test-oldest: $(OLDEST)/installed
 	$(ONE_THREAD) MKCLUST_OLDEST=1 $(OLDEST)/bin/python -m pytest $(WORKERS) $(ARGS)
 
-# Without the tests by the clock: commands take longer to end while they are watched.
 coverage: $(VENV)/installed-dev
-	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) -m "not timed" --cov $(ARGS)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(WORKERS) --cov $(ARGS)
 
 # In ./mutants, where it goes on from what is known: make clean before a last count.
 mutants: $(VENV)/installed-mutation

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("pebble")
 from benchmarks import pages, runner, suites, tables
-from benchmarks.data import dataset, registry, remove_values, row_order, twelve_kernels
+from benchmarks.data import dataset, registry, remove_values
 
 from _support.paths import ROOT
 from mkclust import METHODS, datasets
@@ -126,13 +126,6 @@ def test_removed_values_leave_something_of_every_sample(kind):
         assert all((~np.isnan(view)).any(axis=1).all() for view in views.views)
 
 
-def test_twelve_kernels_have_unit_diagonals_and_sorting_is_by_class():
-    kernels = twelve_kernels(datasets.make_views(30, 2, 1, random_state=0))
-    assert kernels.n_views == 12
-    np.testing.assert_allclose(np.diagonal(kernels["linear"]), 1)
-    assert row_order(np.array([1, 0, 1]), "sorted", 0).tolist() == [1, 0, 2]
-
-
 def results(scores):
     rows = [
         {"suite": "x", "dataset": d, "method": m, "parameters": "{}", "seed": 0, "tuned": 0,
@@ -154,16 +147,6 @@ def test_missing_results_rank_last_and_ranks_are_given_over_finished_sets_too():
     assert table["rank, all finished"].to_dict() == {"Graph fusion": 2.0, "AKKM": 2.0, "SNF": 2.0}
     assert table["results"].tolist() == [3, 3, 2] and table["wins"].tolist() == [1, 1, 1]
     assert "2 sets of 3" in notes[0] and "Friedman" in notes[1]
-
-
-def test_reasons_name_methods_and_sets():
-    lost = results({"snf": {"A": 0.6, "B": np.nan}, "akkm": {"A": 0.6, "B": 0.5}})
-    assert tables.missing_reasons(lost) == ["out of time: SNF on B."]
-
-
-def test_ranks_and_corrections_agree_with_worked_examples():
-    assert tables.critical_difference(11, 6) == pytest.approx(6.16, abs=0.01)
-    assert tables.holm(pd.Series([0.01, 0.04, 0.03])).round(6).tolist() == [0.03, 0.06, 0.06]
 
 
 def test_table2_compares_with_the_published_value():

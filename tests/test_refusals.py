@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse as sp
 
 from _support.fits import fit_kernels, table
-from _support.planted import orthonormal
 from mkclust import MKCDNM
 from mkclust.exceptions import InputError
 
@@ -27,11 +26,6 @@ pytestmark = pytest.mark.versions
 def test_a_wrong_number_of_clusters(k, message):
     with pytest.raises(InputError, match=message):
         MKCDNM(k).fit([table(20, 3)])
-
-
-def test_whole_numbers_of_any_type_are_numbers_of_clusters():
-    model = MKCDNM(np.int64(2), random_state=0).fit([table(20, 3)])
-    assert len(np.unique(model.labels_)) == 2
 
 
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
@@ -112,17 +106,6 @@ def test_wrong_views_are_named(views, message):
 def test_wrong_kernels_are_named(kernels, message):
     with pytest.raises(InputError, match=message):
         MKCDNM(2, kernel="precomputed").fit(kernels)
-
-
-def test_an_indefinite_kernel_can_be_shifted_or_ignored():
-    V = orthonormal(np.random.default_rng(0), 30, 30)
-    K = (V * np.linspace(5, -1, 30)) @ V.T
-    good = table(30, 9) @ table(30, 9).T
-    for policy in ("shift", "ignore"):
-        model = MKCDNM(3, kernel="precomputed", indefinite=policy, random_state=0).fit([K, good])
-        assert np.isfinite(model.embedding_).all()
-    with pytest.raises(InputError, match="indefinite"):
-        MKCDNM(3, kernel="precomputed").fit([K, good])
 
 
 def test_a_kernel_without_a_positive_eigenvalue_is_refused_by_name():

@@ -130,26 +130,6 @@ def test_overlaps_keep_their_bounds_whatever_is_missing(seed, n, share):
 # ---------------------------------------------------------------- planted clusters
 
 
-def test_a_noise_view_is_still_called_unrelated():
-    views = datasets.make_views(240, 3, 3, noise=1.0, n_noise_views=1, random_state=0)
-    views = MultiView(views, present=some_missing(240, 4, 0.3, 0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = MKCDNM(3, random_state=0).fit(views)
-    assert model.unrelated_views_ == ["noise1"]
-
-
-def test_the_embedding_is_orthonormal_and_the_noise_has_its_signs():
-    model = MKCDNM(3, random_state=0).fit(planted(noise=2.0, share=0.5))
-    H = model.embedding_
-    np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-9)
-    assert (model.noise_.null >= -1e-9).all()
-    assert (model.noise_.column <= 1e-9).all()
-    np.testing.assert_allclose(
-        model.noise_.null + model.noise_.column, model.dimensions_ - 3, atol=1e-9
-    )
-
-
 def test_noise_is_counted_over_the_samples_a_view_has():
     """A view that holds the consensus on its own samples lacks nothing of it."""
     rng = np.random.default_rng(0)

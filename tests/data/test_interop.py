@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -94,21 +93,6 @@ def test_a_pipeline_predicts_and_transforms(views):
     assert line.transform(X[60:]).shape == (30, 3)
     first = make_pipeline(model(columns=owners), StandardScaler()).fit_transform(X)
     np.testing.assert_allclose(first.mean(axis=0), 0, atol=1e-12)
-
-
-def test_model_selection_predicts_held_out_samples(views):
-    folds = KFold(3, shuffle=True, random_state=0)
-
-    def accuracy(fitted, held_out, y):
-        return metrics.accuracy(y, fitted.predict(held_out))
-
-    search = GridSearchCV(
-        model(), {"kernel": ["gaussian", "linear"]}, scoring=accuracy, cv=folds
-    ).fit(views, views.labels)
-    assert search.best_score_ > 0.95
-    assert search.predict(views[:5]).shape == (5,)
-    labels = cross_val_predict(model(), views, cv=folds)
-    assert labels.shape == (90,)
 
 
 # ---------------------------------------------------------------- MuData and AnnData

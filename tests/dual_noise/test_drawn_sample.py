@@ -43,12 +43,6 @@ def test_many_samples_are_drawn_and_told(views, monkeypatch):
     assert model.unrelated_views_ == ["noise1"]
 
 
-def test_little_memory_draws_a_sample(views, monkeypatch):
-    monkeypatch.setattr("mkclust.dual_noise.estimator.DRAWN", 200)
-    monkeypatch.setattr("mkclust.dual_noise.estimator.physical_memory", lambda: 2 * 24 * 599**2)
-    assert MKCDNM(3, random_state=0).fit(views).n_samples_fit_ == 200
-
-
 def test_all_rows_are_placed_by_predict(views, tmp_path):
     model = MKCDNM(3, n_samples_fit=150, random_state=0).fit(views)
     assert model.embedding_.shape == (600, 3) and model.membership_.shape == (600, 3)

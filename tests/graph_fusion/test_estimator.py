@@ -135,13 +135,6 @@ def test_numbers_of_neighbors(views):
     assert not any("more than there are" in note for note in enough.notes_)
 
 
-def test_unknown_words_for_indefinite_kernels(views):
-    message = '^indefinite must be "raise", "shift" or "ignore", got \'fix\'$'
-    with pytest.raises(InputError, match=message):
-        GraphFusion(K, indefinite="fix").fit(views)
-    assert GraphFusion(K, indefinite="shift").view_graphs(views).indefinite == "shift"
-
-
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
 def test_notes_on_views_and_samples(views):
     present = np.ones((70, 3), dtype=bool)

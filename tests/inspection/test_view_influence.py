@@ -44,13 +44,6 @@ def test_every_method_can_be_asked(method):
     assert [left.ari for left in found.without] == [1.0, 1.0]
 
 
-def test_related_views_are_not_flagged():
-    views = make_views(150, 3, 3, noise=0.8, random_state=0)
-    found = view_influence(GraphFusion(3, random_state=0), views)
-    assert found.unrelated == () and found.without_unrelated is None
-    assert str(found).startswith("Leaving out")
-
-
 def test_views_without_which_the_labels_stay_the_same_are_not_ranked():
     views = make_views(60, 3, 2, noise=0.3, random_state=0)
     text = str(view_influence(GraphFusion(3, random_state=0), views))

@@ -68,12 +68,6 @@ def test_every_data_set_is_described(data_dir):
     assert {path.stem for path in data_dir.glob("*.mat")} == {*DATA}
 
 
-def test_second_labelling_can_be_chosen(data_dir):
-    path = data_dir / "jaffe_expression_213n_676d_10c_7g_uni_12k_.mat"
-    assert any('labels="g"' in note for note in read(path).notes)
-    assert len(np.unique(read(path, labels="g").labels)) == 7
-
-
 def test_inspect_describes_the_cells_of_real_files(data_dir):
     x, _, names, y = inspect(data_dir / "Wikipedia.mat")
     assert (x.name, x.kind, x.role) == ("X", "cell", "views")
@@ -90,11 +84,3 @@ def test_fixtures_prefer_the_prepared_kernels(fixture_dir, name):
     assert views.names[0] == "KH1"
     assert np.array_equal(views.views[1], stored["KH"][:, :, 1])
     assert np.array_equal(read(path, views="Kraw")["Kraw1"], stored["Kraw"][:, :, 0])
-
-
-def test_stack_of_kernels(synth60_dir):
-    views = read(synth60_dir / "synth60_input.mat")
-    assert views.names == ("KH1", "KH2", "KH3", "KH4")
-    assert (views.kernels, len(views), len(np.unique(views.labels))) == (True, 60, 3)
-    assert 'Ignored Kraw: not needed; choose it with views="Kraw".' in views.notes
-    assert "Ignored k: a single value." in views.notes

@@ -21,7 +21,6 @@ import scipy.sparse as sp
 import zarr
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
-from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
 from mkclust import GraphFusion, load
@@ -104,14 +103,6 @@ def test_every_storage_gives_the_same_labels(kind, rows, views, labels, tmp_path
     np.testing.assert_array_equal(model.predict([one, two]), labels)
     beside = fit([one, views.views[1]])  # one view in memory
     np.testing.assert_array_equal(beside.labels_, labels)
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-def test_threads_do_not_change_the_labels(threads, views, labels, tmp_path):
-    paths = [store(X, "npy", tmp_path / str(p)) for p, X in enumerate(views.views)]
-    with dask.config.set(num_workers=threads), threadpool_limits(threads):
-        np.testing.assert_array_equal(fit(views).labels_, labels)
-        np.testing.assert_array_equal(fit(paths).labels_, labels)
 
 
 def test_arrays_in_memory_need_no_dask_and_stored_rows_say_so(views, labels, tmp_path, monkeypatch):
@@ -322,12 +313,3 @@ def test_a_cluster_without_use_is_told(views, tmp_path):
     command = ["cluster", str(tmp_path / "a.npz"), "-k", "3", "-o", str(tmp_path / "out"), *QUICK]
     done = CliRunner().invoke(app, [*command, "--dask", "localhost:1"])
     assert done.exit_code == 0 and "--dask was not used" in " ".join(done.output.split())
-
-
-def test_no_cluster_is_a_clear_error(views, tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "PATIENCE", "1s")
-    with (
-        pytest.raises(InputError, match="no dask cluster answers at localhost:1"),
-        blocks.open_client("localhost:1"),
-    ):
-        pass

@@ -28,7 +28,6 @@ FLAGS = (
     "--disable-dev-shm-usage", "--window-size=1280,900",
 )  # fmt: skip
 LIT = "return Charts.panels.map(({ chart }) => chart.getOption().series[1].data.length)"
-LIGHT = "return getComputedStyle(document.body).backgroundColor"
 
 
 @pytest.fixture(scope="module")
@@ -209,19 +208,6 @@ def test_other_answers_recolor_the_samples(chromium, contradicting, tmp_path):
     assert chromium.get_log("browser") == []
 
 
-@pytest.mark.parametrize("panel", [0, 3])
-def test_hovering_names_the_sample(browser, panel):
-    move(browser, *place_of(browser, panel, 700)).perform()
-    tips = browser.find_elements("class name", "tip")
-    shown = [tip.text for tip in tips if tip.is_displayed()]
-    assert len(shown) == 1
-    name, cluster, known = shown[0].split("\n")
-    data = browser.execute_script("return Charts.data.samples")
-    at = data["names"].index(name)
-    assert cluster == f"cluster {data['clusters'][at]}"
-    assert known == f"class {data['classes'][at]}"
-
-
 def test_a_cluster_lights_up_in_all_views(browser):
     chips = browser.find_elements("css selector", "button.pick")
     assert len(chips) == 10
@@ -235,12 +221,6 @@ def test_a_cluster_lights_up_in_all_views(browser):
     press(browser, "\ue00c")  # Escape
     assert browser.execute_script(LIT) == [0] * 7
     assert chips[3].get_attribute("aria-pressed") == "false"
-
-
-def test_clicking_a_sample_lights_up_its_cluster(browser):
-    move(browser, *place_of(browser, 2, 1200)).click().perform()
-    lit = browser.execute_script(LIT)
-    assert len(set(lit)) == 1 and lit[0] in browser.execute_script("return Charts.data.sizes")
 
 
 @pytest.mark.parametrize("tool", ["Box", "Lasso"])
@@ -259,42 +239,12 @@ def test_drawing_selects_the_same_samples_everywhere(browser, tool):
     assert 0 in firsts[0] and all(samples == firsts[0] for samples in firsts)
 
 
-def test_samples_are_found_by_name(browser):
-    browser.find_element("id", "find").send_keys("1234")
-    assert browser.execute_script(LIT) == [1] * 7
-    browser.find_element("id", "clear").click()
-    assert browser.execute_script(LIT) == [0] * 7
-
-
-def test_the_layout_can_be_changed(browser):
-    before = place_of(browser, 0, 5)
-    browser.find_element("xpath", "//button[text()='Principal plane']").click()
-    assert place_of(browser, 0, 5) != before
-
-
-def test_light_and_dark(browser):
-    before = browser.execute_script(LIGHT)
-    button = browser.find_element("id", "theme")
-    button.click()
-    assert browser.execute_script(LIGHT) != before
-    assert button.get_attribute("aria-pressed") == "true"
-    button.click()
-    assert browser.execute_script(LIGHT) == before
-
-
 def test_the_readers_preference_for_dark_is_followed(browser):
     dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
     soon(browser, "return document.documentElement.dataset.theme === 'dark'")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     soon(browser, "return document.documentElement.dataset.theme === 'light'")
-
-
-def test_a_table_that_is_cut_shows_a_shadow(browser):
-    shadow = browser.execute_script(
-        "return getComputedStyle(document.querySelector('.scroll')).backgroundAttachment"
-    )
-    assert shadow == "local, local, scroll, scroll"
 
 
 def test_a_narrow_screen_has_one_column_and_no_sideways_scrolling(browser):
