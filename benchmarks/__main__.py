@@ -23,6 +23,7 @@ def main() -> None:
     running.add_argument("--methods", nargs="+", metavar="NAME", help="or own, peers")
     running.add_argument("--order", choices=("shuffled", "sorted"), default="shuffled")
     running.add_argument("--jobs", type=int, default=2)
+    running.add_argument("--again", metavar="STATUS", help="rerun these, such as 'out of time'")
     showing = commands.add_parser("table", help="print the table of a suite")
     showing.add_argument("suite", choices=SUITES)
     for command in (running, showing):
@@ -39,7 +40,7 @@ def main() -> None:
         chosen = [
             name for asked_for in asked.methods or () for name in groups.get(asked_for, [asked_for])
         ]
-        run(asked.suite, asked.table, asked.datasets, chosen, asked.order, asked.jobs)
+        run(asked.suite, asked.table, asked.datasets, chosen, asked.order, asked.jobs, asked.again)
     if asked.command in ("run", "table"):
         print_suite(asked.suite, asked.table)
     elif asked.command == "figure":

@@ -53,11 +53,20 @@ def run(
     methods: list[str] | None = None,
     order: str = "shuffled",
     jobs: int = 2,
+    again: str | None = None,
     report: Callable[[str], None] = print,
 ) -> None:
-    """Run the units of a suite that the table lacks, and append each when it is finished."""
+    """Run the units of a suite that the table lacks, and append each when it is finished.
+
+    Units whose status begins with `again` are computed again, such as those out of time under
+    other limits.
+    """
     suite, stored = SUITES[name], name if order == "shuffled" else f"{name}-{order}"
-    known = set(map(tuple, read_table(path)[KEY].astype(str).to_numpy()))
+    table = read_table(path)
+    if again is not None:
+        table = table[(table.suite != stored) | ~table.status.str.startswith(again)]
+        table.to_csv(path, index=False, lineterminator="\n")
+    known = set(map(tuple, table[KEY].astype(str).to_numpy()))
     if not path.exists():
         path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     left = []

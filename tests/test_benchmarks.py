@@ -49,6 +49,14 @@ def test_a_second_run_continues_and_computes_nothing_twice(finished):
     assert "1 units to run" in run(finished, methods=["akkm", "mkkm"]).stdout
 
 
+def test_units_of_a_status_are_run_again(finished, tmp_path):
+    table = tmp_path / "results.csv"
+    table.write_text(finished.read_text().replace("akkm,{},0,0,done", "akkm,{},0,0,out of time"))
+    assert "0 units to run" in run(table).stdout
+    assert "1 units to run" in run(table, "--again", "out of time").stdout
+    assert (runner.read_table(table).status == "done").all()
+
+
 def test_a_run_that_is_killed_goes_on_with_the_same_numbers(finished, tmp_path):
     table = tmp_path / "results.csv"
     command = [sys.executable, "-m", "benchmarks", "run", "quick", "--table", str(table)]
