@@ -56,13 +56,13 @@ def test_a_fit_of_duplicates_is_that_of_the_distinct_samples(method, tmp_path):
 
 
 def test_duplicates_that_k_means_divides_have_the_membership_of_their_cluster(tmp_path):
-    rng = np.random.default_rng(215)
-    rng.integers(2, 15)
+    rng = np.random.default_rng(10)
+    k = int(rng.integers(2, 15))
     levels, n = int(rng.integers(3, 6)), int(rng.integers(100, 300))
     views = [rng.integers(0, levels, (n, f)).astype(float) for f in (2, 1)]
     group = np.unique(np.hstack(views), axis=0, return_inverse=True)[1].ravel()
     with pytest.warns(DegenerateWarning, match="were moved to the cluster of their copies"):
-        model = GraphFusion(13, random_state=0).fit(views)
+        model = GraphFusion(k, random_state=0).fit(views)
     assert is_union(model.labels_, group) and verify(model, views).holds
     np.testing.assert_array_equal(model.membership_.argmax(axis=1), model.labels_)
     again = load(model.save(tmp_path / "m.npz"))
