@@ -154,7 +154,7 @@ def test_missing_results_rank_last_and_ranks_are_given_over_finished_sets_too():
     assert table["rank"].round(2).to_dict() == {"Graph fusion": 1.67, "AKKM": 2.0, "SNF": 2.33}
     assert table["rank, all finished"].to_dict() == {"Graph fusion": 2.0, "AKKM": 2.0, "SNF": 2.0}
     assert table["results"].tolist() == [3, 3, 2] and table["wins"].tolist() == [1, 1, 1]
-    assert "2 sets of 3" in notes[0] and "Friedman" in notes[1]
+    assert "2 of 3 sets" in notes[0] and "Friedman" in notes[0]
 
 
 def test_table2_compares_with_the_published_value():
