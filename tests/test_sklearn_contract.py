@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone, is_clusterer
-from sklearn.model_selection import KFold, cross_validate
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import (
     check_estimator,
@@ -13,7 +12,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from _support.fits import fit
-from mkclust import MKCDNM, MultiView, metrics
+from mkclust import MKCDNM
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 from mkclust.methods import METHODS
@@ -115,30 +114,6 @@ def test_columns_make_views_of_one_table(views):
         fit(X, columns=["a", "b"])
     with pytest.raises(InputError, match="'a'"):
         fit(X, columns={"a": [0, 99]})
-
-
-def accuracy_of_a_fresh_fit(model, views, y):
-    """Clusterers without predict are scored by clustering the held-out samples."""
-    assert isinstance(views, MultiView)
-    assert views.n_views == 3
-    assert len(views) == len(y)
-    return metrics.accuracy(y, clone(model).fit(views).labels_)
-
-
-@pytest.mark.filterwarnings("ignore::mkclust.exceptions.InfeasibleWarning")
-def test_kernels_are_split_on_both_sides(views):
-    kernels = MultiView([view @ view.T for view in views.views], kernels=True)
-    for train, test in KFold(3).split(kernels):
-        assert kernels[train].views[0].shape == (len(train), len(train))
-        assert kernels[test].shape == (len(test), 3 * len(test))
-    scores = cross_validate(
-        MKCDNM(3, random_state=0, n_init=2, on_infeasible="relax"),
-        kernels,
-        views.labels,
-        cv=3,
-        scoring=accuracy_of_a_fresh_fit,
-    )
-    assert scores["test_score"].shape == (3,)
 
 
 def test_a_seed_object_is_used_and_a_number_repeats(views):

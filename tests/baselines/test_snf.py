@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from mkclust import SNF, metrics
-from mkclust.baselines import snf
+from mkclust import SNF
 from mkclust.baselines.snf import fuse_networks, local_network, scaled_affinity
 from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InputError
-from mkclust.inspection import choose_k
 
 pytestmark = pytest.mark.versions
 
@@ -83,19 +81,3 @@ def test_the_network_is_symmetric_and_the_embedding_its_eigenvectors():
 def test_a_bad_parameter_is_named(settings, message):
     with pytest.raises(InputError, match=message):
         SNF(3, **settings).fit(VIEWS)
-
-
-def test_too_many_samples_are_refused_before_the_work(monkeypatch):
-    monkeypatch.setattr("mkclust.data.memory.physical_memory", lambda: 60 * 60 * 8 * 8)
-    with pytest.raises(InputError, match=r"SNF of 60 samples in 3 views need about .* GiB"):
-        SNF(3).fit(VIEWS)
-
-
-def test_several_numbers_of_clusters_share_one_fusion(monkeypatch):
-    calls = []
-    fuse = snf.fuse_networks
-    monkeypatch.setattr(snf, "fuse_networks", lambda *given: calls.append(1) or fuse(*given))
-    found = SNF(2, random_state=0).partitions(VIEWS, [2, 3, 4], 0, 3)
-    assert len(calls) == 1
-    assert metrics.accuracy(VIEWS.labels, found.labels[3]) == 1.0
-    assert choose_k(SNF(2), VIEWS, range(2, 6)).k == 3

@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.impute import KNNImputer, SimpleImputer
-from sklearn.utils import get_tags
 
 from _support.fits import estimator
 from mkclust import METHODS, MultiView, cluster, load, metrics
@@ -134,17 +133,6 @@ def test_a_function_sees_new_samples_below_the_fitted_ones(tmp_path):
 def test_other_values_are_refused(wrong):
     with pytest.raises(InputError, match='missing must be None, "median", "knn" or a function'):
         estimator("graph-fusion", K).set_params(missing=wrong).fit(with_gaps())
-
-
-def test_one_table_and_its_parts_are_filled():
-    table = np.hstack(with_gaps())
-    for columns in (None, ["a"] * 10 + ["b"] * 10):
-        model = fitted("graph-fusion", table, missing="median", columns=columns)
-        assert metrics.accuracy(WHOLE.labels, model.labels_) == 1.0
-        assert len(model.gap_shares_) == (1 if columns is None else 2)
-        np.testing.assert_array_equal(model.predict(table), model.labels_)
-        assert get_tags(model).input_tags.allow_nan
-    assert not get_tags(model.set_params(missing=None)).input_tags.allow_nan
 
 
 def test_rows_in_chunks_are_not_filled(tmp_path):

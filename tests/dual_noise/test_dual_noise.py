@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from _support.fits import every_solver, fit_digits, fit_kernels, kernels_with, table
-from _support.planted import brute_force, planted_spectra, projector
+from _support.planted import brute_force, planted_spectra
 from mkclust import MKCDNM, metrics, read
 from mkclust.agreement.overlap import overlap
 from mkclust.data.datasets import make_views
@@ -88,32 +88,6 @@ def test_one_view_is_kernel_k_means(solver):
     np.testing.assert_array_equal(model.dimensions_, [3])
     assert model.certificate_.optimal
     np.testing.assert_allclose(model.singular_values_, 1)
-    np.testing.assert_allclose(model.agreement_, 1)
-
-
-@every_solver
-@pytest.mark.filterwarnings("ignore::mkclust.exceptions.InfeasibleWarning")
-def test_duplicated_rows_share_a_label(solver):
-    X, Y = table(6, 3), table(6, 2, 1)
-    rows = np.repeat(np.arange(6), 5)
-    for k in (3, 6):
-        model = MKCDNM(k, solver=solver, random_state=0).fit([X[rows], Y[rows]])
-        labels = model.labels_.reshape(6, 5)
-        np.testing.assert_array_equal(labels, labels[:, :1] * np.ones(5, dtype=int))
-        assert len(np.unique(labels)) == k
-
-
-@every_solver
-@pytest.mark.parametrize("copies", [2, 5])
-def test_one_view_many_times_keeps_k_directions(solver, copies):
-    X = make_views(40, n_views=1, random_state=0).views[0]
-    model = MKCDNM(3, solver=solver, random_state=0).fit([X] * copies)
-    if solver != "paper":  # whose answer depends on its first penalty
-        np.testing.assert_array_equal(model.dimensions_, 3)
-    alone = MKCDNM(3, random_state=0).fit([X])
-    if solver != "paper":
-        gap = projector(model.embedding_) - projector(alone.embedding_)
-        np.testing.assert_allclose(gap, 0, atol=1e-9)
     np.testing.assert_allclose(model.agreement_, 1)
 
 

@@ -45,13 +45,6 @@ def test_predict_proba_agrees_with_predict_and_with_the_fit(method, views):
     np.testing.assert_allclose(model.predict_proba(views[:80]), model.membership_, atol=1e-9)
 
 
-def test_samples_between_two_clusters_are_less_certain(model):
-    rows = model.cluster_centers_[[0, 1]]
-    between, own = model._membership_of(rows.mean(axis=0)[None]), model._membership_of(rows)
-    assert between[0, :2].max() < own.max(axis=1).min()
-    assert between[0, 0] == pytest.approx(between[0, 1], rel=0.2)
-
-
 @pytest.mark.parametrize(("noise", "low", "high"), [(0.5, 0.99, 1.0), (3, 0.6, 0.95)])
 def test_the_mean_of_the_largest_follows_the_purity_of_planted_clusters(noise, low, high):
     views = make_views(300, 6, 3, noise=noise, random_state=0)

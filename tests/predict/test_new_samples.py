@@ -81,23 +81,6 @@ def test_a_degenerate_consensus_and_one_by_thin_svd_place_their_samples(views, m
     assert_own_rows(fit(views), views)
 
 
-def test_one_sample_and_blocks_of_any_size_agree(views, monkeypatch):
-    model = fit(views[:80])
-    whole = model.transform(views)
-    np.testing.assert_allclose(model.transform(views[[100]]), whole[[100]], atol=1e-12)
-    monkeypatch.setattr("mkclust.predict.kernels.ROWS_AT_ONCE", 8 * 80 * 7)  # seven rows
-    np.testing.assert_allclose(model.transform(views), whole, atol=1e-12)
-
-
-def test_a_column_constant_when_fitted_does_not_matter_later(views):
-    wide = [np.hstack([view, np.ones((120, 1))]) for view in views.views]
-    model = fit([view[:80] for view in wide])
-    odd = [np.hstack([view, np.full((120, 1), 1e6)]) for view in views.views]
-    np.testing.assert_array_equal(
-        model.predict([v[80:] for v in odd]), model.predict([v[80:] for v in wide])
-    )
-
-
 def test_samples_may_lack_views(views):
     model = fit(views[:80])
     gaps = [view[80:].copy() for view in views.views]

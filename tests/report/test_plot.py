@@ -10,7 +10,6 @@ plt = pytest.importorskip("matplotlib.pyplot")
 from mkclust import (  # noqa: E402
     AKKM,
     MKCDNM,
-    MKKM,
     GraphFusion,
     choose_k,
     datasets,
@@ -105,24 +104,9 @@ def test_the_unrelated_view_is_red(fused, published):
         assert [name for name, color in colors.items() if color == plot.ALARM] == ["noise1"]
 
 
-def test_weights_are_drawn_to_scale(fused, views):
-    order = np.argsort([bar.get_width() for bar in plot.weights(fused).patches])
-    assert len(order) == 4 and fused.weights_.max() == pytest.approx(
-        max(bar.get_width() for bar in plot.weights(fused).patches)
-    )
-    assert len(plot.weights(MKKM(3, random_state=0).fit(views)).patches) == 4
-
-
 def test_spectrum_marks_the_kept_eigenvectors(published):
     marks = [line for line in plot.spectrum(published).lines if line.get_linestyle() == "None"]
     assert sorted(int(mark.get_xdata()[0]) for mark in marks) == sorted(published.dimensions_)
-
-
-def test_evolution_ends_at_the_dimensions(published, views):
-    ends = [int(line.get_ydata()[-1]) for line in plot.evolution(published).lines]
-    assert sorted(ends) == sorted(published.dimensions_)
-    with pytest.raises(InputError, match="no rounds"):
-        plot.evolution(MKCDNM(3, solver="exact", random_state=0).fit(views))
 
 
 @pytest.mark.parametrize("kind", ["fused", "published"])
@@ -138,16 +122,6 @@ def test_a_view_can_be_drawn_instead_of_the_embedding(kind, request):
         plot.blocks(model, "x")
     with pytest.raises(InputError, match="layout"):
         plot.embedding(model, layout="magic")
-
-
-def test_absent_samples_are_not_drawn(views):
-    tables = [np.array(view) for view in views.views]
-    tables[1][:30] = np.nan
-    with pytest.warns(UserWarning):
-        model = GraphFusion(3, random_state=0).fit(tables)
-    ax = plot.embedding(model, "view2")
-    points = np.concatenate([marks.get_offsets() for marks in ax.collections])
-    assert np.ma.masked_invalid(points).mask.all(axis=1).sum() == 30
 
 
 def test_other_methods_show_what_they_have(views):

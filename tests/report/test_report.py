@@ -12,45 +12,19 @@ import pytest
 import mkclust
 from _support.page import Page
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, stability, write_report
-from mkclust.agreement.chance import mean_agreement, ranking
-from mkclust.agreement.subspaces import ViewSpectra
-from mkclust.dual_noise.consensus import Noise
-from mkclust.dual_noise.dimensions import Certificate, Round
+from mkclust.agreement.chance import ranking
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.inspection import compare_annotations
 from mkclust.large import LargeViews
-from mkclust.report import pageable, words
+from mkclust.report import pageable
 from mkclust.report.page import ECHARTS, SECTIONS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&'\"<!--"
-OF_MKC_DNM = ("MKC-DNM", "Zhang", "certificate", "N-noise", "C-noise", "threshold", "dimensions_")
-OBSOLETE = ("who sees what", "they weigh", "copies", "merges nothing", "rival", "1 clusters")
 
 
 def bare(model, path, views=None, **more):
     """A page without answers to later questions."""
     return Page(write_report(model, path, views, compute=False, **more))
-
-
-def fitted_to_heads(n, k, m, seed=0):
-    """A model as if fitted to n samples in m views, without the kernels."""
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(0, k, n)
-    labels[:k] = np.arange(k)
-    heads = [np.eye(k)[labels] + 0.3 * rng.standard_normal((n, k)) for _ in range(m + 1)]
-    H, *heads = (np.linalg.qr(head)[0] for head in heads)
-    model = MKCDNM(k, random_state=0)
-    model.view_names_in_ = np.array([f"view{p}" for p in range(m)], dtype=object)
-    model.labels_, model.embedding_ = labels, H
-    model.agreement_ = np.where(np.eye(m), 1.0, 0.5)
-    model.noise_ = Noise(*np.array([[3.0], [-1.0], [0.5]]) * np.ones(m))
-    model.dimensions_ = np.full(m, 2 * k)
-    model.certificate_ = Certificate(2 * k * m, 2 * k * m - 3, 4 * k, False, 0.0)
-    model.history_ = (Round(1.0, (2 * k,) * m, (2 * k,) * m, 2 * k * m),)
-    model.threshold_, model.unrelated_views_, model.notes_ = float(k), [], ()
-    spectrum = np.geomspace(1, 1e-3, 4 * k)
-    model._spectra = ViewSpectra((spectrum,) * m, tuple(head.astype(np.float32) for head in heads))
-    return model
 
 
 def test_the_page_has_every_section_and_a_link_to_each(page):
@@ -84,13 +58,6 @@ def test_a_verdict_comes_first(model, views, tmp_path):
     assert "Do not use <them>." in page.text
 
 
-def test_a_page_of_graph_fusion_names_only_graph_fusion(page, model):
-    assert "Zelnik-Manor" in page.text and "Coifman" in page.text
-    assert not [word for word in OF_MKC_DNM if word.lower() in page.text.lower()]
-    assert not [word for word in OBSOLETE if word in page.text.lower()]
-    assert all(line in page.text for line in words.description(model))
-
-
 def test_the_lines_of_a_page_make_the_same_page(page, views, tmp_path, monkeypatch):
     code = page.text.split("How to reproduce")[1]
     lines = re.search(r"<pre><code>(.*?)</code>", page.source, re.S).group(1).replace("&#34;", '"')
@@ -98,14 +65,6 @@ def test_the_lines_of_a_page_make_the_same_page(page, views, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     exec(lines, {"views": views})
     assert (tmp_path / "report.html").read_text("utf-8") == page.source
-
-
-def test_agreement_is_one_number_everywhere(page, model):
-    table = page.text.split("Views, largest agreement first", 1)[1]
-    for p, name in enumerate(model.view_names_in_):
-        row = table.split(f". {name}", 1)[1]
-        assert words.number(mean_agreement(model.agreement_)[p]) in row[:60]
-        assert f"{model.weights_[p]:.2f}" in row[:80]
 
 
 def test_a_page_of_mkc_dnm_has_its_dimensions_certificate_and_noise(published, views, tmp_path):
@@ -229,18 +188,6 @@ def test_names_from_data_cannot_become_markup(tmp_path):
     assert page.data["views"][0]["name"].endswith(HOSTILE)
     assert page.data["samples"]["names"][0] == f"0{HOSTILE}"
     assert HOSTILE in page.text and HOSTILE not in page.source
-
-
-@pytest.mark.slow
-def test_ten_thousand_samples_stay_under_six_megabytes(tmp_path):
-    model = fitted_to_heads(10_000, 20, 30)
-    names = [f"sample with quite a long name {i:06d}" for i in range(10_000)]
-    page = bare(model, tmp_path / "large.html", classes=np.array(names))
-    assert (tmp_path / "large.html").stat().st_size < 6e6
-    assert 1000 < len(page.data["samples"]["names"]) < 10_000
-    assert len(page.data["samples"]["layouts"]["principal"]) == 25
-    assert "of 10000 samples are drawn" in page.text and "The first 24 of 30 views" in page.text
-    assert set(page.data["samples"]["clusters"]) == set(range(20))
 
 
 @pytest.mark.parametrize("occupied", [[0, 2], [1]])
