@@ -59,7 +59,8 @@ def are_components(X: Any) -> bool:
     """
     if sp.issparse(X) or X.shape[1] < 3 or X.shape[0] < 4:
         return False
-    deviation = X.std(axis=0, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):  # huge values are no components
+        deviation = X.std(axis=0, dtype=np.float64)
     if not np.isfinite(deviation).all() or not deviation.any():
         return False
     columns = np.flatnonzero(deviation > NEGLIGIBLE * deviation.max())

@@ -125,7 +125,7 @@ def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:
     if sp.issparse(X):
         top, bottom = top.toarray().ravel(), bottom.toarray().ravel()
     size = np.maximum(np.abs(top), np.abs(bottom))
-    return np.asarray(top - bottom > tolerance * size)
+    return np.asarray(top / 2 - bottom / 2 > tolerance * (size / 2))  # no overflow
 
 
 def in_units(X: Any, unit: float) -> Any:
