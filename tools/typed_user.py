@@ -26,5 +26,4 @@ except InputError as error:
     print(error.args)
 
 mkclust.cluster(views, 3, method=5)  # type: ignore[arg-type]
-mkclust.GraphFusion(3, solver="exact")  # type: ignore[call-arg]
 mkclust.metrics.accuracy(views.labels)  # type: ignore[call-arg]

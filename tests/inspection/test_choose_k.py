@@ -61,7 +61,9 @@ def test_noise_has_no_structure(seed):
         assert "no cluster structure" in str(answer)
 
 
-@pytest.mark.parametrize(("k", "n", "noise"), [(2, 100, 1.0), (3, 120, 1.5), (8, 400, 1.0)])
+@pytest.mark.parametrize(
+    ("k", "n", "noise"), [(2, 60, 0.3), (2, 100, 1.0), (3, 120, 1.5), (8, 400, 1.0)]
+)
 def test_planted_clusters_are_structure(k, n, noise):
     views = make_views(n, k, 3, noise=noise, random_state=k)
     assert ari(views.labels, GraphFusion(k, random_state=0).fit(views).labels_) > 0.9
@@ -150,9 +152,14 @@ def test_modularity_is_that_of_newman():
 
 def test_p_values_at_the_limit_of_the_null_hypothesis_are_uniform():
     rng = np.random.default_rng(0)
-    draws = rng.normal(0.4, 0.02, (300, 16, 5))
-    allowed = [each[0] + SHAPE * each[1:].mean(axis=0) for each in draws]
-    tests = [StructureTest(np.arange(2, 7), a, d[1:]) for a, d in zip(allowed, draws, strict=True)]
+    ks, odds = np.arange(2, 7), rng.normal(0.8, 0.1, (300, 16, 5))
+
+    def modularity_of(odds):
+        return (1 - 1 / ks) / (1 + np.exp(-odds))
+
+    limits = [modularity_of(each[0] + SHAPE) for each in odds]
+    null = [modularity_of(each[1:]) for each in odds]
+    tests = [StructureTest(ks, a, b) for a, b in zip(limits, null, strict=True)]
     p = [test.p_value for test in tests]
     assert 0.02 < np.mean(np.array(p) < 0.05) < 0.08 and 0.4 < np.mean(p) < 0.6
 

@@ -37,7 +37,8 @@ STAGES = (  # samples, draws of the null model, p values below and above which t
 )  # fmt: skip
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
-SHAPE = 0.08  # of the null model's modularity: what the shape of a single cluster can add to it
+ODDS = 1e-3  # shares of the largest modularity are kept that far from 0 and 1
+SHAPE = 0.25  # log-odds of modularity that the shape of a single cluster can add
 SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
 
 
@@ -304,16 +305,19 @@ class StructureTest:
     def p_value(self) -> float:
         r"""Return the probability of so large an excess without structure.
 
-        The statistic is $T = \max_k (Q_k - 1.08\mu_k) / s_k$ with the mean and standard deviation
-        of the null model's modularity. The factor allows for shapes of a single cluster that
-        the null model does not have: a uniform square has up to 8 % more modularity than a
-        Gaussian of its covariance. T of every draw, without the factor, against the others gives
-        the mean and standard deviation of T, and Student's t distribution the probability.
+        k clusters have a modularity of at most $1 - 1/k$, so that modularities are compared as
+        log-odds of that limit, $q_k = \log Q_k - \log(1 - 1/k - Q_k)$: where null views come near
+        the limit, a perfect partition would else exceed them by little. The statistic is
+        $T = \max_k (q_k - 0.25 - \mu_k) / s_k$ with the mean and standard deviation of the null
+        model. 0.25 allows for shapes of a single cluster that the null model does not have: a
+        uniform square has up to 8 % more modularity than a Gaussian of its covariance. T of every
+        draw, without that allowance, against the others gives the mean and standard deviation of
+        T, and Student's t distribution the probability.
         """
-        B, allowed = len(self.null), SHAPE * self.null.mean(axis=0)
-        drawn = [_excess(self.null[b], np.delete(self.null, b, axis=0)) for b in range(B)]
+        B, null = len(self.null), _log_odds(self.null, self.ks)
+        drawn = [_excess(null[b], np.delete(null, b, axis=0)) for b in range(B)]
         spread = max(np.std(drawn, ddof=1) * np.sqrt(1 + 1 / B), SMALLEST)
-        excess = _excess(self.observed - allowed, self.null) - np.mean(drawn)
+        excess = _excess(_log_odds(self.observed, self.ks) - SHAPE, null) - np.mean(drawn)
         return float(stats.t.sf(excess / spread, B - 1))
 
     def curves(self, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -324,6 +328,12 @@ class StructureTest:
         found = (self.observed, self.null.mean(axis=0), _deviation(self.null))
         observed, mean, deviation = (np.interp(np.log(ks), np.log(self.ks), y) for y in found)
         return observed, mean, deviation
+
+
+def _log_odds(Q: np.ndarray, ks: np.ndarray) -> np.ndarray:
+    """Return modularities (..., len(ks)) as log-odds of the largest that k clusters can have."""
+    share = np.clip(Q / (1 - 1 / ks), ODDS, 1 - ODDS)
+    return np.asarray(np.log(share / (1 - share)))
 
 
 def structure_test(
