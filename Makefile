@@ -32,7 +32,7 @@ help:
 	@sed -n 's/^# make/make/p' Makefile
 
 demo: $(VENV)/installed
-	$(BIN)/mkclust demo
+	@$(BIN)/mkclust demo
 
 # One BLAS thread in each worker, or the workers fight over the cores.
 test: $(VENV)/installed-dev
@@ -89,7 +89,7 @@ clean:
 
 $(VENV)/installed: pyproject.toml | $(BIN)/python
 	@echo "Installing mkclust into $(VENV) ..."
-	$(PIP) --editable .
+	@$(PIP) --editable .
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
@@ -126,6 +126,7 @@ $(OLDEST)/installed: pyproject.toml tools/bounds.py | $(OLDEST)/bin/python
 $(PEERS)/installed: pyproject.toml | $(PEERS)/bin/python
 	@echo "Installing mkclust and the packages it is compared with into $(PEERS) ..."
 	$(PEERS)/bin/python $(INSTALL) --editable . --group peers
+	$(PEERS)/bin/python $(INSTALL) --no-deps 'mvlearn>=0.5' # its bound on matplotlib is for plots alone
 	@touch $@
 
 $(BIN)/python $(OLDEST)/bin/python $(PEERS)/bin/python:

@@ -23,7 +23,7 @@ import numpy as np
 
 from mkclust import GraphFusion, MultiView, datasets, stability
 from mkclust.exceptions import MkclustWarning
-from mkclust.inspection.confidence import confidence_of
+from mkclust.inspection.stability import confidence_of
 
 from .pages import fill_page
 from .sets import SETS, load, short

@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from mkclust import MKCDNM
-from mkclust.agreement.subspaces import KernelSubspaces
+from mkclust.agreement.subspaces import Subspaces
 from mkclust.dual_noise.consensus import consensus
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 from mkclust.linalg.kmeans import kmeans_labels
@@ -127,7 +127,7 @@ def rounds_figure(name: str) -> Figure:
     model = MKCDNM(entry.k, kernel=entry.kernel, random_state=0).fit(views)
     rounds = [tuple(step.d) for step in model.history_]
     found = {}
-    spaces = KernelSubspaces.of(KernelBank(views, KernelRecipe(entry.kernel)))
+    spaces = Subspaces.of(KernelBank(views, KernelRecipe(entry.kernel)))
     spaces.grow(max(max(d) for d in rounds))
     overlap = spaces.overlap(entry.k)
     for d in set(rounds):

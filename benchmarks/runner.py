@@ -58,13 +58,16 @@ def run(
 ) -> None:
     """Run the units of a suite that the table lacks, and append each when it is finished.
 
-    Units whose status begins with `again` are computed again, such as those out of time under
-    other limits.
+    Units of these data sets and methods whose status begins with `again` are computed again, such
+    as those out of time under other limits.
     """
     suite, stored = SUITES[name], name if order == "shuffled" else f"{name}-{order}"
     table = read_table(path)
     if again is not None:
-        table = table[(table.suite != stored) | ~table.status.str.startswith(again)]
+        gone = (table.suite == stored) & table.status.str.startswith(again)
+        for column, chosen in ((table.dataset, datasets), (table.method, methods)):
+            gone &= column.isin(chosen) if chosen else True
+        table = table[~gone]
         table.to_csv(path, index=False, lineterminator="\n")
     known = set(map(tuple, table[KEY].astype(str).to_numpy()))
     if not path.exists():
@@ -84,7 +87,8 @@ def run(
         try:
             for future in as_completed(futures):
                 key, tuned = futures[future]
-                row = dict(zip(KEY, key, strict=True)) | {"tuned": int(tuned)} | outcome(future)
+                row = dict(zip(KEY, key, strict=True)) | {"tuned": int(tuned)}
+                row |= outcome(future, suite.cpu)
                 with path.open("a", newline="", encoding="utf-8") as file:
                     csv.DictWriter(file, COLUMNS, lineterminator="\n").writerow(row)
                 report(f"{key[1]:24} {key[2]:16} {key[3]:24} {row['status']}")
@@ -93,15 +97,19 @@ def run(
             raise
 
 
-def outcome(future: Any) -> dict[str, Any]:
-    """Return the row of a unit; what ended its process is the status."""
+def outcome(future: Any, limit: float) -> dict[str, Any]:
+    """Return the row of a unit; what ended its process is the status.
+
+    A unit that was out of time has used the CPU seconds that were its `limit`.
+    """
+    late = {"status": "out of time", "cpu": f"{limit:.3f}"}
     try:
         return dict(future.result())
     except TimeoutError:
-        return {"status": "out of time"}
+        return late
     except ProcessExpired as error:
-        late = error.exitcode in (-signal.SIGXCPU, -signal.SIGKILL)
-        return {"status": "out of time" if late else f"ended with code {error.exitcode}"}
+        killed = error.exitcode in (-signal.SIGXCPU, -signal.SIGKILL)
+        return late if killed else {"status": f"ended with code {error.exitcode}"}
 
 
 def run_unit(suite: Suite, *unit: Any) -> dict[str, Any]:

@@ -63,14 +63,6 @@ def test_precomputed_kernels_are_left_alone_and_equal_features(name, planted):
 
 
 @every_method
-def test_one_cluster(name, planted):
-    model = fit_quietly(name, planted, 1)
-    assert_valid(model, 60, 1)
-    if name != "swmc":  # its clusters are the components of a graph, and it reports their number
-        assert not model.labels_.any()
-
-
-@every_method
 def test_one_view_and_copies_of_views(name, planted):
     first = planted.views[0]
     for views in ([first], [*planted.views, first], [first] * 3):

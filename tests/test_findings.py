@@ -77,7 +77,7 @@ def test_file_names_that_are_not_utf8(tmp_path):
     written = {*os.listdir(folder + b"/out\xff")}
     assert {b"result.json", b"labels.csv", b"report.html", b"model.npz"} <= written
     result = json.loads(Path(os.fsdecode(folder + b"/out\xff/result.json")).read_text())
-    assert {*result["input"]["views"]} == {"a\\xff", "a\\xfe"}
+    assert {*result["input"]["views"]} == {"a\\udcff", "a\\udcfe"}
 
 
 @pytest.mark.parametrize("options", [None, (), ("--views", "absent"), ("--labels", "absent")])

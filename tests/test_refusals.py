@@ -80,10 +80,10 @@ def test_a_wrong_setting_is_named(settings, message):
         ([table(20, 3), np.ones((20, 0))], "'view2' is empty"),
         ([table(1, 3)], "at least two samples"),
         (table(20, 3)[:, :, None], "kernels"),
-        ([], "views"),
+        ([], "no views"),
         ({}, "no views"),
         ("nowhere.mat", "nowhere"),
-        (None, "views"),
+        (None, "view1"),
         ([[[1, 2], [3]], [[1, 2], [3, 4]]], "'view1'"),
     ],
 )

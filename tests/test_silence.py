@@ -3,32 +3,13 @@
 import numpy as np
 import pytest
 
-from mkclust import METHODS, GraphFusion, MultiView, datasets, stability
-from mkclust.exceptions import ConvergenceWarning, DegenerateWarning, MkclustWarning
+from mkclust import METHODS, GraphFusion, datasets, stability
+from mkclust.exceptions import ConvergenceWarning, MkclustWarning
 from mkclust.inspection import fitting
-from mkclust.linalg.kmeans import kmeans_clusters
 
 
 def planted(n=60, **settings):
     return datasets.make_views(n, 3, 2, noise=0.5, random_state=0, **settings)
-
-
-def test_fewer_neighbors_than_asked_for_are_told():
-    model = GraphFusion(3, n_neighbors=500, random_state=0).fit(planted())
-    assert model.n_neighbors_ == 59
-    assert any("n_neighbors = 500 is more than there are: 59" in note for note in model.notes_)
-    assert GraphFusion(3, n_neighbors=59, random_state=0).fit(planted()).notes_ == ()
-
-
-@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
-def test_a_joint_graph_that_is_left_out_is_told():
-    views = planted(90)
-    present = np.ones((90, 3), dtype=bool)
-    for p in range(3):  # every sample is in two of three views
-        present[p::3, p] = False
-    third = datasets.make_views(90, 3, 3, noise=0.5, random_state=0).views[2]
-    model = GraphFusion(3, random_state=0).fit(MultiView([*views.views, third], present=present))
-    assert any("the joint graph was left out" in note for note in model.notes_)
 
 
 def test_refits_of_some_samples_are_told(monkeypatch):
@@ -39,32 +20,18 @@ def test_refits_of_some_samples_are_told(monkeypatch):
         stability(model, planted())
 
 
-def test_fewer_clusters_than_asked_for_are_told():
-    H = np.repeat(np.eye(2), 10, axis=0)
-    with pytest.warns(DegenerateWarning, match="only 2 clusters found where 3 were requested"):
-        kmeans_clusters(H, 3, random_state=0)
-
-
 @pytest.mark.parametrize("name", ["mkkm", "mkkm-mr", "onkc"])
 def test_a_method_that_stops_at_its_cap_tells_it(name, monkeypatch):
     from mkclust.baselines import base
 
     class Capped(base.Trace):
-        def __init__(self, tolerance, after, cap):
-            super().__init__(0.0, after, 2)
+        def __init__(self, title, tolerance, after, cap):
+            super().__init__(title, 0.0, after, 2)
 
     monkeypatch.setattr(f"mkclust.baselines.{name.replace('-', '_')}.Trace", Capped)
     views = datasets.make_views(40, 3, 3, noise=1.5, random_state=0)
     with pytest.warns(ConvergenceWarning, match="stopped at its cap of 2 iterations"):
         METHODS[name](3, random_state=0).fit(views)
-
-
-def test_equal_weights_are_described():
-    random = np.random.default_rng(0)
-    views = [random.standard_normal((60, width)) for width in (5, 4)]
-    model = GraphFusion(3, random_state=0).fit(views)
-    assert model.equal_weights_ and np.ptp(model.weights_) < 1e-12
-    assert any("no two views agree beyond chance" in text for text in model.describe())
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import mkclust
 from mkclust.exceptions import InputError
 from mkclust.inspection import ChoiceOfK, Stability
-from mkclust.linalg.checks import Verification
+from mkclust.linalg.verification import Verification
 
 views = mkclust.datasets.make_views(60, n_clusters=3, random_state=0)
 model: mkclust.GraphFusion = mkclust.cluster(views, 3, random_state=0)

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from .agreement.subspaces import KernelSubspaces, Subspaces
-from .data.checksums import Duplicates, find_duplicates, hash_views
-from .data.input import TakesViews, sample_names
-from .data.input_warnings import (
-    warn_of_isolation,
-    warn_of_kernels,
-    warn_of_outliers,
-    warn_of_unrelated,
-)
+from .agreement.subspaces import Subspaces
+from .data.input import TakesViews, fitted_views, warn_of_input, warn_of_unrelated
 from .data.missing import Imputation, Imputer, check_presence, require_complete
-from .data.values import named_index, random_generator
+from .data.values import COMPONENTS, random_generator
 from .data.views import MultiView
 from .exceptions import (
     DegenerateWarning,
@@ -34,17 +28,19 @@ from .exceptions import (
     check_whole,
     warn,
 )
-from .graphs.affinity import default_n_neighbors, knn_affinity
+from .graphs.affinity import knn_affinity
 from .graphs.metrics import Metric
 from .graphs.neighbors import neighborhood
 from .io.models import storable, write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .large.views import LargeViews, as_large_views
 from .linalg.kmeans import kmeans_clusters
+from .linalg.verification import Check, Verification
 from .predict.new_samples import Membership
 from .progress import step
 
 INDEFINITE = ("raise", "shift", "ignore")
+MOST, FEWEST = 10, 5  # neighbors by default; fewer than MOST where clusters are small
 PRIVATE_FITTED = (
     "_extension", "_spectra", "_distinct", "_united", "_row_hashes", "_key_columns", "_imputation",
 )  # fmt: skip
@@ -53,6 +49,15 @@ PER_PAIR = ("graph_", "kernel_")  # with a row and a column per sample
 
 storable(Imputer)
 storable(Imputation)
+
+
+def default_n_neighbors(n: int, k: int) -> int:
+    """Return half the size of an average cluster, between 5 and 10, and below n.
+
+    >>> default_n_neighbors(165, 15), default_n_neighbors(1600, 100), default_n_neighbors(2000, 10)
+    (6, 8, 10)
+    """
+    return int(min(np.clip(round(n / k / 2 + 1e-9), FEWEST, MOST), n - 1))
 
 
 @dataclass(frozen=True)
@@ -83,12 +88,11 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         Number of clusters, k.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
-    missing : {None, "median", "knn"} or callable
+    missing : {None, "median", "knn"}
         What to do with NaN cells. None refuses them. ``"median"`` and ``"knn"`` fill them per
         view by scikit-learn's SimpleImputer or KNNImputer, fitted here and applied to new
-        samples. A function takes a table (n_p, f) and returns it filled; new samples are given
-        to it below the fitted rows. Columns that are NaN in more than half of the samples are
-        left out with a warning. A row of NaN only is a missing sample, and is not filled.
+        samples. Columns that are NaN in more than half of the samples are left out with a
+        warning. A row of NaN only is a missing sample, and is not filled.
     n_init : int
         Restarts of k-means.
     random_state : int, RandomState or None
@@ -123,22 +127,24 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         self._forget()
         views = self._fit_views(X)
         k = self._check_parameters(len(views))
-        self._note_names(views)
         if not isinstance(views, MultiView):  # rows outside memory are checked as they are read
             self._fit(views, k)
+            self._note_components(views)
+            warn_of_unrelated(views, vars(self).get("unrelated_views_", ()))
             return self
         self._note_presence(views, k)
         self._note_gaps()
-        warn_of_kernels(views)
-        warn_of_outliers(views)
-        warn_of_isolation(views)
-        duplicates = self._find_duplicates(views, k)
-        if duplicates is not None and duplicates.mostly_duplicates and self._tables_only(views):
-            self._fit(views[duplicates.first], k)
-            self._extend_to(duplicates)
+        warn_of_input(views)
+        group = self._find_duplicates(views, k)
+        if group is None:
+            self._fit(views, k)
+        elif 2 * (group.max() + 1) < len(group) and self._tables_only(views):
+            self._fit(views[_first_of(group)], k)  # else neighbors would mostly be duplicates
+            self._extend_to(group)
         else:
             self._fit(views, k)
-            self._unite(duplicates, self._tables_only(views))
+            self._unite(group)
+        self._note_components(views)
         warn_of_unrelated(views, vars(self).get("unrelated_views_", ()))
         return self
 
@@ -194,16 +200,28 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Return what the method did, one sentence each."""
         return ()
 
+    def verify(self, views: Any) -> Verification:
+        """Check every claim of the fit with another eigensolver, and name near ties.
+
+        `views` are those of the fit. Methods other than graph fusion and MKC-DNM refuse.
+        """
+        model, data = self._distinct_only(fitted_views(self, views))
+        found = list(model._checks(data))
+        checks = tuple(each for each in found if isinstance(each, Check))
+        return Verification(checks, tuple(each for each in found if isinstance(each, str)))
+
+    def _checks(self, views: MultiView) -> Iterator[Check | str]:
+        """Yield every claim of the fit with its error, and a sentence for every near tie."""
+        raise InputError(f"{self.title} has no verification: graph fusion and MKC-DNM have one")
+
     def to_frame(self) -> Any:
         """Return `per_sample` and the membership as a pandas DataFrame, indexed by sample."""
-        import pandas as pd
-
         columns = self.per_sample()
         if self._has_membership:
             columns |= {f"membership_{c}": P for c, P in enumerate(self.membership_.T)}
         names = vars(self).get("sample_names_in_")
-        index = pd.RangeIndex(len(self.labels_)) if names is None else named_index(names)
-        return pd.DataFrame(columns, index=index.rename("sample"))
+        index = range(len(self.labels_)) if names is None else list(names)
+        return pd.DataFrame(columns, index=pd.Index(index, name="sample", tupleize_cols=False))
 
     def labels_series(self) -> Any:
         """Return the labels as a pandas Series `cluster`, indexed by sample name or position."""
@@ -240,11 +258,6 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
     def _large_views(self, X: Any) -> Any:
         return as_large_views(X)
 
-    def _note_names(self, views: MultiView | LargeViews) -> None:
-        names = sample_names(views)
-        if names is not None:
-            self.sample_names_in_ = names
-
     def _note_presence(self, views: MultiView, k: int) -> None:
         """Record which samples each view holds, or refuse views that lack some."""
         if self.takes_missing_rows:
@@ -268,22 +281,27 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         self.labels_, self.cluster_centers_ = found.labels, found.centers
         self.inertia_ = found.inertia
 
-    def _find_duplicates(self, views: MultiView, k: int) -> Duplicates | None:
-        """Return the samples that are equal in every view; refuse fewer distinct ones than k."""
-        kept = self._row_hashes if self._imputation is None else None
-        found = find_duplicates(hash_views(views) if kept is None else kept)
-        if found is not None and found.n_distinct < k:
+    def _find_duplicates(self, views: MultiView, k: int) -> np.ndarray | None:
+        """Return a number (n,) per distinct sample, equal in every view; None without duplicates.
+
+        Fewer distinct samples than clusters are refused.
+        """
+        hashes = self._row_hashes if self._imputation is None else views.row_hashes()
+        table = pd.DataFrame(hashes)
+        group = table.groupby(list(table), sort=False).ngroup().to_numpy()
+        distinct = int(group.max()) + 1
+        if distinct < k:
             raise InputError(
-                f"n_clusters = {k} is more than the {found.n_distinct} distinct samples: all "
-                "others are duplicates in every view",
+                f"n_clusters = {k} is more than the {distinct} distinct samples: all others are "
+                "duplicates in every view",
                 parameter="n_clusters",
             )
-        return found
+        return None if distinct == len(group) else group
 
-    def _extend_to(self, duplicates: Duplicates) -> None:
+    def _extend_to(self, group: np.ndarray) -> None:
         """Extend a fit of the distinct samples to all: duplicates are alike."""
-        n, group = len(duplicates.group), duplicates.group
-        self._distinct = duplicates.first
+        self._distinct = _first_of(group)
+        n, distinct = len(group), len(self._distinct)
         for name in PER_SAMPLE:
             if name in vars(self):
                 setattr(self, name, np.asarray(vars(self)[name])[group])
@@ -291,36 +309,28 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             if name in vars(self):
                 setattr(self, name, vars(self)[name][group][:, group])
         spectra = vars(self).get("_spectra")
-        if spectra is not None and all(len(H) == duplicates.n_distinct for H in spectra.heads):
+        if spectra is not None and all(len(H) == distinct for H in spectra.heads):
             self._spectra = replace(spectra, heads=tuple(H[group] for H in spectra.heads))
         self._note(
-            f"{n - duplicates.n_distinct} of {n} samples are equal to others in every view: the "
-            f"{duplicates.n_distinct} distinct samples were clustered"
+            f"{n - distinct} of {n} samples are equal to others in every view: the {distinct} "
+            "distinct samples were clustered"
         )
 
-    def _unite(self, duplicates: Duplicates | None, tables: bool) -> None:
+    def _unite(self, group: np.ndarray) -> None:
         """Put duplicates that k-means divided into one cluster: that of their mean membership.
 
         Without a membership, it is the cluster of most of them.
         """
-        divided = np.empty(0) if duplicates is None else duplicates.divided(self.labels_)
-        if duplicates is None or not len(divided):
-            return
-        chosen = np.isin(duplicates.group, divided)
-        labels = duplicates.most_common(self.labels_, divided)
-        if self._has_membership:
-            mean = duplicates.mean_rows(self.membership_, divided)
-            labels[chosen] = mean[chosen].argmax(axis=1)
+        known = self._has_membership
+        P = self.membership_ if known else np.eye(self.labels_.max() + 1)[self.labels_]
+        repeated = np.bincount(group)[group] > 1
+        labels = np.where(repeated, _group_means(P, group).argmax(axis=1), self.labels_)
         moved = np.count_nonzero(labels != self.labels_)
-        asked, left = len(np.unique(self.labels_)), len(np.unique(labels))
-        if left < asked and not tables:
-            self._note(
-                "samples that are equal in every kernel are in different clusters: together they "
-                f"would leave {left} of {asked} clusters"
-            )
+        if not moved:
             return
+        asked, left = len(np.unique(self.labels_)), len(np.unique(labels))
         self.labels_ = labels  # numbered as before: predict uses the same centers
-        self._united = np.where(chosen, duplicates.group, -1)
+        self._united = group
         fewer = f"; {left} clusters of {asked} are left" if left < asked else ""
         self._note(
             f"{moved} samples were moved to the cluster of their copies: samples that are equal "
@@ -331,19 +341,17 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
     def membership_(self) -> np.ndarray:
         """Probability of every cluster for every sample, (n, k); rows sum to 1.
 
-        Duplicates that k-means divided have their mean.
+        Duplicates have their mean, where k-means divided some.
         """
         found: np.ndarray = super().membership_
-        if self._united is None:
-            return found
-        groups = np.unique(self._united[self._united >= 0])
-        return Duplicates(self._united).mean_rows(found, groups)
+        return found if self._united is None else _group_means(found, self._united)
 
-    def _united_labels(self, labels: np.ndarray) -> np.ndarray:
-        """Return labels (n,) of the nearest centers, duplicates in the cluster of their mean."""
-        if self._united is None:
-            return labels
-        return np.where(self._united >= 0, self.membership_.argmax(axis=1), labels)
+    def _check_labels(self, nearest: np.ndarray) -> Check:
+        """Compare the labels with the nearest centers (n,), duplicates with that of their mean."""
+        if self._united is not None:
+            nearest = self.membership_.argmax(axis=1)
+        wrong = float(np.mean(nearest != self.labels_))
+        return Check("every label is that of the nearest center", wrong, 0.0)
 
     def _distinct_only(self, views: MultiView) -> tuple[Self, MultiView]:
         """Return the model and views with the rows that were fitted, where most are duplicates."""
@@ -353,6 +361,14 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         for name in PER_SAMPLE:
             setattr(small, name, np.asarray(vars(self)[name])[self._distinct])
         return small, views[self._distinct]
+
+    def _note_components(self, views: MultiView | LargeViews) -> None:
+        self.notes_ += tuple(
+            f"{name}: its columns are uncorrelated, as principal components are, and were not "
+            "scaled"
+            for name, kind in zip(views.names, views.kinds, strict=True)
+            if kind == COMPONENTS
+        )
 
     def _note(self, note: str) -> None:
         self.notes_ = (*self.notes_, note)
@@ -379,6 +395,21 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing is not None
         return tags
+
+
+def _first_of(group: np.ndarray) -> np.ndarray:
+    """Return the position of the first sample of every group."""
+    return np.asarray(np.unique(group, return_index=True)[1])
+
+
+def _group_means(rows: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return for every row (n, k) the mean over the rows of its group (n,).
+
+    >>> _group_means(np.array([[1.0], [2.0], [5.0]]), np.array([0, 0, 1])).ravel()
+    array([1.5, 1.5, 5. ])
+    """
+    means = pd.DataFrame(rows).groupby(group).transform("mean")
+    return np.asarray(means.to_numpy())
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -422,9 +453,8 @@ class KernelClusterer(MultiViewClusterer):
         self._forget()
         self._fit_names(kernels.views)
         self.n_features_in_ = kernels.views.shape[1]
-        self._row_hashes = hash_views(kernels.views)
+        self._row_hashes = kernels.views.row_hashes()
         k = self._check_parameters(kernels.n_samples)
-        self._note_names(kernels.views)
         self._note_presence(kernels.views, k)
         self._solve(kernels, k)
         return self
@@ -439,9 +469,9 @@ class KernelClusterer(MultiViewClusterer):
     def _solve(self, kernels: KernelBank, k: int) -> None:
         """Set the fitted attributes, `labels_` among them, from the kernels."""
 
-    def subspaces(self, views: MultiView, size: int) -> KernelSubspaces:
+    def subspaces(self, views: MultiView, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every view's kernel."""
-        found = KernelSubspaces.of(KernelBank(views, self._recipe(views)))
+        found = Subspaces.of(KernelBank(views, self._recipe(views)))
         found.grow(min(size, len(views)))
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -21,6 +21,10 @@ class InputError(ValueError):
     def __init__(self, message: str = "", *, parameter: str | None = None) -> None:
         super().__init__(message)
         self.parameter = parameter
+
+
+class EntryTypeError(InputError, TypeError):
+    """An entry of a table is no number, such as a dict: a TypeError for scikit-learn, too."""
 
 
 class FileFormatError(InputError):
@@ -77,6 +81,11 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
         message = f"{name} must be a whole number from {least} on, got {value!r}"
         raise InputError(message, parameter=name)
     return int(value)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from inspect import signature
 from typing import Any
@@ -53,7 +54,7 @@ def cluster(
         A name of `METHODS`: ``"graph-fusion"``, ``"mkc-dnm"`` or a compared method.
     parameters : dict, optional
         Further parameters of that method, such as ``{"solver": "exact"}``.
-    missing : {None, "median", "knn"} or callable
+    missing : {None, "median", "knn"}
         What to do with NaN cells: refuse them, or fill them (see MultiViewClusterer).
     n_init : int
         Restarts of k-means.
@@ -84,25 +85,20 @@ def cluster(
     >>> print(model.describe()[0])
     There are clusters beyond chance (p < 0.001).
     """
-    if verbose:
-        with listening(partial(print, file=sys.stderr)):
-            return cluster(
-                views, n_clusters, method=method, parameters=parameters, missing=missing,
-                n_init=n_init, random_state=random_state, id=id, verdict=verdict,
-            )  # fmt: skip
-    if id is not None:
-        views = MultiView(views, id=id)
     shared = {"missing": missing, "n_init": n_init, "random_state": random_state}
     model = estimator_for(method, 2, **{**(parameters or {}), **shared})
     choice = None
-    if isinstance(n_clusters, (str, Iterable)):
-        choice = choose_k(model, views, n_clusters)
-        n_clusters = choice.k
-    model.set_params(n_clusters=n_clusters).fit(views)
-    if choice is not None:
-        model.choice_of_k_ = choice
-    if verdict:
-        model.verdict_ = verdict_on(model, views, choice=choice)
+    with listening(partial(print, file=sys.stderr)) if verbose else nullcontext():
+        if id is not None:
+            views = MultiView(views, id=id)
+        if isinstance(n_clusters, (str, Iterable)):
+            choice = choose_k(model, views, n_clusters)
+            n_clusters = choice.k
+        model.set_params(n_clusters=n_clusters).fit(views)
+        if choice is not None:
+            model.choice_of_k_ = choice
+        if verdict:
+            model.verdict_ = verdict_on(model, views, choice=choice)
     return model
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from .exceptions import InputError, MkclustWarning, warn
+from .exceptions import InputError, check_choice
 
 NORMALIZERS = ("max", "arithmetic", "geometric", "min")
 
@@ -35,7 +38,6 @@ def accuracy(classes: Any, labels: Any) -> float:
     0.75
     """
     table = contingency(classes, labels)
-    _check_not_empty(table.shape[0])
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
 
 
@@ -60,12 +62,9 @@ def nmi(classes: Any, labels: Any, normalizer: str = "max") -> float:
     >>> nmi([0, 0, 1, 1], [0, 0, 1, 2]), nmi([0, 0, 1, 1], [0, 0, 0, 0])
     (0.6666666666666666, 0.0)
     """
-    if normalizer not in NORMALIZERS:
-        known = ", ".join(map(repr, NORMALIZERS))
-        raise InputError(f"normalizer must be one of {known}, not {normalizer!r}")
+    check_choice("normalizer", normalizer, NORMALIZERS)
     codes = _codes(classes, labels)
-    with warnings.catch_warnings():
-        _ignore_many_classes()
+    with _without_counts():
         return float(normalized_mutual_info_score(*codes, average_method=normalizer))
 
 
@@ -88,9 +87,9 @@ def purity(classes: Any, labels: Any) -> float:
     >>> purity([0, 0, 1, 1], [0, 1, 2, 3])
     1.0
     """
-    codes = _codes(classes, labels)
-    _check_not_empty(len(codes[0]))
-    table = contingency_matrix(*codes, sparse=True)  # at most n entries, whatever the sizes
+    table = contingency_matrix(
+        *_codes(classes, labels), sparse=True
+    )  # at most n entries, whatever the sizes
     return float(table.max(axis=0).sum() / table.sum())
 
 
@@ -112,8 +111,7 @@ def ari(classes: Any, labels: Any) -> float:
     (1.0, -0.5)
     """
     codes = _codes(classes, labels)
-    with warnings.catch_warnings():
-        _ignore_many_classes()
+    with _without_counts():
         return float(adjusted_rand_score(*codes))
 
 
@@ -167,7 +165,19 @@ def contingency(classes: Any, labels: Any) -> np.ndarray:
 
 def _codes(classes: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     """Check both labelings and number their distinct values from 0 on: two (n,) int arrays."""
-    one, two = _numbered(classes, "classes"), _numbered(labels, "labels")
+    found = []
+    for values, name in ((np.asarray(classes), "classes"), (np.asarray(labels), "labels")):
+        if values.ndim != 1 or not len(values):
+            raise InputError(
+                f"{name} must be a sequence of one label per sample, not of shape {values.shape}"
+            )
+        numbers = pd.factorize(values, sort=True)[0]
+        if (numbers < 0).any() or (values.dtype.kind == "f" and np.isinf(values).any()):
+            raise InputError(
+                f"{name} contain missing values or infinity: leave out samples without a label"
+            )
+        found.append(numbers)
+    one, two = found
     if len(one) != len(two):
         raise InputError(
             f"classes and labels must be of the same samples: there are {len(one)} classes "
@@ -176,46 +186,12 @@ def _codes(classes: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
     return one, two
 
 
-def _numbered(given: Any, name: str) -> np.ndarray:
-    values = np.asarray(given)
-    if values.ndim != 1:
-        raise InputError(
-            f"{name} must be a sequence of one label per sample, not of shape {values.shape}"
-        )
-    try:
-        distinct, numbers = np.unique(values, return_inverse=True)
-    except TypeError as error:
-        raise InputError(
-            f"{name} cannot be compared with each other ({error}): give labels of one type, "
-            "without missing values"
-        ) from error
-    _check_finite(distinct, name)
-    return numbers.astype(np.int64, copy=False)
-
-
-def _check_finite(distinct: np.ndarray, name: str) -> None:
-    """Refuse NaN and infinity; warn of fractions, which are probably not labels."""
-    if distinct.dtype.kind == "O":
-        missing = any(isinstance(value, float) and not np.isfinite(value) for value in distinct)
-    else:
-        missing = distinct.dtype.kind in "fc" and not np.isfinite(distinct).all()
-    if missing:
-        raise InputError(f"{name} contain NaN or infinity: leave out samples without a label")
-    if distinct.dtype.kind == "f" and (distinct != np.rint(distinct)).any():
-        warn(
-            f"{name} are numbers that are not whole: each distinct value counts as one cluster",
-            MkclustWarning,
-        )
-
-
-def _check_not_empty(n: int) -> None:
-    if n == 0:
-        raise InputError("classes and labels are empty: give at least one sample")
-
-
-def _ignore_many_classes() -> None:
+@contextmanager
+def _without_counts() -> Iterator[None]:
     """Ignore a warning that some versions of scikit-learn give for more than n / 2 clusters."""
-    warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        yield
 
 
 __all__ = ["accuracy", "ari", "contingency", "evaluate", "nmi", "purity"]

@@ -5,7 +5,7 @@ import pytest
 from _support.fits import table
 from mkclust.data.views import MultiView
 from mkclust.kernels.bank import KERNELS, KernelBank, KernelRecipe
-from mkclust.linalg.centering import centering_of
+from mkclust.linalg.scaling import centering_of
 
 PARAMS = {"rbf": {"gamma": 0.3}}
 every_kernel = pytest.mark.parametrize("name", list(KERNELS))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mkclust.agreement.overlap import Overlap, overlap
-from mkclust.agreement.subspaces import KernelSubspaces, Subspaces
+from mkclust.agreement.subspaces import Subspaces
 from mkclust.dual_noise.consensus import consensus, dual_noise
 from mkclust.dual_noise.constraints import shortfall
 from mkclust.linalg.eigenpairs import Spectrum
@@ -18,24 +18,14 @@ def orthonormal(rng, n, size):
     return np.linalg.qr(rng.standard_normal((n, size)))[0]
 
 
-class Given(Subspaces):
-    """Spectra that are at hand; of views that lack samples, over those they hold."""
-
-    def __init__(self, spectra, present=None):
-        super().__init__([f"view{p}" for p in range(len(spectra))], present)
-        self.spectra = spectra
-        self._size = max(spectrum.size for spectrum in spectra)
-
-    def known(self, p):
-        return self.spectra[p]
-
-    def find(self, p, size):
-        raise AssertionError("all that is needed is at hand")
-
-
 def given(spectra, present=None):
-    """Spectra as subspaces, unless they are such already."""
-    return spectra if isinstance(spectra, Subspaces) else Given(list(spectra), present)
+    """Spectra at hand as subspaces; of views that lack samples, over those they hold."""
+    if isinstance(spectra, Subspaces):
+        return spectra
+    names = [f"view{p}" for p in range(len(spectra))]
+    found = Subspaces(list(spectra), names, present, solve=Spectrum.head)
+    found.grow(max(spectrum.size for spectrum in spectra))
+    return found
 
 
 def consensus_of(spectra, d, k, found):
@@ -129,7 +119,7 @@ def partial_spectra(rng, present, ranks, size):
     for held, rank in zip(present.T, ranks, strict=True):
         X = rng.standard_normal((np.count_nonzero(held), rank))
         kernels.append(X @ X.T)
-    spectra = KernelSubspaces(kernels, [f"view{p}" for p in range(len(ranks))], present)
+    spectra = Subspaces(kernels, [f"view{p}" for p in range(len(ranks))], present)
     spectra.grow(size)
     return spectra
 

@@ -6,21 +6,18 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from mkclust import MKCDNM
+from mkclust import MKCDNM, MultiView
 from mkclust.agreement.chance import (
     MISSED,
     chance,
-    chance_of_agreement,
     chance_of_overlap,
+    chance_on_common_rows,
     mean_agreement,
     ranking,
     unrelated,
-    unrelated_in,
     unrelated_positions,
 )
-from mkclust.agreement.overlap import Overlap, overlap
 from mkclust.data.datasets import load_mfeat, make_views
-from mkclust.linalg.eigenpairs import Spectrum
 
 
 def bases(rng, n, k, count):
@@ -69,9 +66,7 @@ def test_moments_are_exact():
 
 
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.InfeasibleWarning")
-@pytest.mark.parametrize(
-    ("n", "k"), [(4, 2), (5, 2), (6, 2), (6, 6), (7, 6), (10, 2), (10, 6), (40, 6)]
-)
+@pytest.mark.parametrize(("n", "k"), [(4, 2), (6, 6), (7, 6), (40, 6)])
 def test_equal_views_are_never_unrelated(n, k):
     X = np.random.default_rng(0).standard_normal((n, 3))
     model = MKCDNM(k, random_state=0, n_init=1).fit([X, X.copy(), X.copy()])
@@ -88,12 +83,10 @@ def test_a_shared_constant_is_no_agreement(center):
 
 def test_a_single_view_is_not_unrelated():
     assert unrelated_positions(chance([np.eye(10)[:, :2]])) == []
-    assert unrelated_positions(chance_of_agreement(np.ones((1, 1)), 100, 2)) == []
     assert np.isnan(mean_agreement(np.ones((1, 1)))).all()
 
 
-@pytest.mark.parametrize("solver", ["authors", "exact"])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("solver", "seed"), [("authors", 0), ("authors", 1), ("exact", 2)])
 def test_the_noise_view_is_named_and_no_other(solver, seed):
     views = make_views(300, 4, 3, noise=1.5, n_noise_views=1, random_state=seed)
     model = MKCDNM(4, solver=solver, random_state=0, n_init=1).fit(views)
@@ -102,16 +95,13 @@ def test_the_noise_view_is_named_and_no_other(solver, seed):
 
 
 def test_real_views_are_not_flagged_until_one_is_noise():
-    views = load_mfeat()[::4]
+    views = load_mfeat()[::8]
     model = MKCDNM(10, random_state=0, n_init=1).fit(views)
     assert model.unrelated_views_ == []
     noise = np.random.default_rng(0).standard_normal((len(views), 30))
     mixed = dict(zip(views.names, views.views, strict=True)) | {"static": noise}
     model = MKCDNM(10, random_state=0, n_init=1).fit(mixed)
     assert model.unrelated_views_ == ["static"]
-
-
-# ---------------------------------------------------------------- against plain computations
 
 
 def tail_by_hand(share, mean, variance):
@@ -169,24 +159,6 @@ def test_the_smaller_of_two_sizes_counts_twice():
     assert np.nanmax(found) == 1.0 and np.isnan(found.diagonal()).all()
 
 
-def test_chance_of_agreement_is_the_beta_tail_for_random_subspaces():
-    agreement = np.array([[1.0, 0.05, np.nan], [0.05, 1.0, -0.01], [np.nan, -0.01, 1.0]])
-    n = np.array([[90, 50, 0], [50, 80, 70], [0, 70, 70]])
-    k = 3
-    found = chance_of_agreement(agreement, np.where(n > 0, n, np.nan), k)
-    assert np.isnan(found.diagonal()).all() and np.isnan(found[0, 2])
-    for p, q in ((0, 1), (1, 2)):
-        c = n[p, q]
-        share = k / c + agreement[p, q] * (1 - k / c)
-        variance = 2 * (1 - k / c) ** 2 / ((c - 1) * (c + 2))
-        expected = tail_by_hand(share, k / c, variance)
-        assert found[p, q] == found[q, p] == pytest.approx(expected)
-    single = chance_of_agreement(np.array([[1.0, 0.1], [0.1, 1.0]]), 50, k)
-    assert single[0, 1] == pytest.approx(
-        tail_by_hand(3 / 50 + 0.1 * 47 / 50, 3 / 50, 2 * (47 / 50) ** 2 / (49 * 52))
-    )
-
-
 @pytest.mark.parametrize(("p", "alone"), [(0.00049, False), (0.0005, True), (0.00051, True)])
 def test_the_level_is_divided_by_the_number_of_pairs(p, alone):
     nan = np.nan
@@ -196,33 +168,23 @@ def test_the_level_is_divided_by_the_number_of_pairs(p, alone):
     assert unrelated_positions(chances) == []
 
 
-def test_permutations_are_used_where_there_are_vectors_of_all_samples():
-    rng = np.random.default_rng(3)
-    n, k = 60, 2
-    spectra = [Spectrum(spiked(rng, n, 2 * k), np.ones(2 * k), False) for _ in range(3)]
-    spectra[1] = spectra[0]
-    heads = [spectrum.vectors for spectrum in spectra]
-    plain = overlap(spectra)
-    by_agreement = unrelated_positions(chance_of_agreement(plain.agreement(k), n, k))
-    assert unrelated_in(plain, k, heads) == unrelated_positions(chance_of_overlap(heads, k)) == [2]
-    assert unrelated_in(plain, k) == by_agreement
-    common = np.full((3, 3), 50)
-    partial = Overlap(plain.cross, plain.starts, n, common)
-    expected = unrelated_positions(chance_of_agreement(partial.agreement(k), common, k))
-    assert unrelated_in(partial, k, heads) == expected
-
-
-def test_two_views_with_one_outlier_in_common_are_unrelated_by_permutation_only():
-    """The formula for random subspaces takes the shared outlier for agreement."""
+def test_two_views_with_one_outlier_in_common_are_unrelated():
+    """A formula for random subspaces would take the shared outlier for agreement."""
     n = 40
     head = np.full((n, 1), -1 / np.sqrt(n * (n - 1)))
     head[0] = np.sqrt((n - 1) / n)
-    spectrum = Spectrum(head, np.ones(1), False)
     other = bases(np.random.default_rng(0), n, 1, 1)[0]
-    spectra = [spectrum, spectrum, Spectrum(other - other.mean(), np.ones(1), False)]
-    heads = [each.vectors for each in spectra]
-    assert unrelated_in(overlap(spectra), 1) == [2]
-    assert unrelated_in(overlap(spectra), 1, heads) == [0, 1, 2]
+    heads = [head, head, other - other.mean()]
+    assert unrelated_positions(chance_on_common_rows(heads, 1, None)) == [0, 1, 2]
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")
+def test_views_of_some_samples_are_compared_on_the_samples_in_common():
+    views = make_views(200, 3, 2, noise=0.5, n_noise_views=1, random_state=0)
+    present = np.ones((200, 3), dtype=bool)
+    present[:40, 0] = present[30:70, 2] = False
+    model = MKCDNM(3, random_state=0, n_init=1).fit(MultiView(views, present=present))
+    assert model.unrelated_views_ == ["noise1"]
 
 
 def test_views_are_ranked_by_agreement_else_weight_else_as_given():
@@ -239,9 +201,3 @@ def test_views_are_ranked_by_agreement_else_weight_else_as_given():
     assert ranking(pair).tolist() == [0, 1]
     one = SimpleNamespace(view_names_in_=["a"], agreement_=np.ones((1, 1)))
     assert ranking(one).tolist() == [0]
-
-
-def test_unrelated_views_are_found_by_name():
-    model = SimpleNamespace(view_names_in_=["a", "b", "c"], unrelated_views_=["c", "a"])
-    assert unrelated(model) == [0, 2]
-    assert unrelated(SimpleNamespace(view_names_in_=["a"])) == []

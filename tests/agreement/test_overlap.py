@@ -30,14 +30,6 @@ def test_at_looks_up_every_pair_at_once():
     np.testing.assert_allclose(found.at(d), expected, atol=1e-14)
 
 
-def test_agreement_is_the_formula():
-    n, k = 50, 3
-    spectra = planted_spectra(np.random.default_rng(3), n, [6, 6], shared=3, noise=0.8)
-    shared = np.linalg.norm(spectra[0].vectors[:, :k].T @ spectra[1].vectors[:, :k]) ** 2
-    expected = (shared - k * k / n) / (k - k * k / n)
-    assert overlap(spectra).agreement(k)[0, 1] == pytest.approx(expected)
-
-
 def test_agreement_of_a_view_with_fewer_directions_stays_within_one():
     rng = np.random.default_rng(4)
     V = orthonormal(rng, 30, 6)

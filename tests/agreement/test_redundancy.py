@@ -80,3 +80,10 @@ def test_a_few_samples_are_evenly_spaced_from_the_first_to_the_last(monkeypatch)
     assert found == pytest.approx(max(r, 0) ** 2, abs=1e-12)
     assert module._spaced(np.arange(5)).tolist() == [0, 1, 2, 3, 4]
     assert module._spaced(np.arange(10, 16)).tolist() == [10, 11, 12, 13, 15]
+
+
+def test_views_with_opposite_distances_or_none_say_different_things():
+    flat, ends, middle = np.zeros((3, 40, 1))
+    ends[:20], middle[10:30] = 1, 1
+    for pair in ((flat, flat), (ends, middle)):
+        assert redundancy(empty(40, 2), metrics(*pair), np.ones((2, 40), bool))[0, 1] < 0.01

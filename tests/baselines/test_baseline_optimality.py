@@ -14,7 +14,7 @@ from _support.optimality import (
     assert_simplex_optimal,
 )
 from _support.planted import orthonormal, projector
-from mkclust.baselines import hmkc, lfmkc, mkkm, mkkm_mr, onkc, oplf
+from mkclust.baselines import HMKC, MKKM, MKKMMR, ONKC, hmkc, lfmkc, mkkm, mkkm_mr, onkc, oplf
 from mkclust.baselines.linalg import gram, polar, residuals, top_of_projectors, unit, weighted_sum
 from mkclust.data.datasets import make_views
 from mkclust.kernels.bank import KernelBank, KernelRecipe
@@ -34,6 +34,12 @@ def kernels(request):
     return [*found, found[0]] if request.param == "duplicated" else found
 
 
+def fit(kind, kernels, **settings):
+    """The estimator on kernels as they are."""
+    as_given = {"kernel": "precomputed", "center": False, "normalize": False, "n_init": 1}
+    return kind(K_CLUSTERS, random_state=0, **as_given, **settings).fit(kernels)
+
+
 def left_over(K, H):
     return np.trace(K @ (np.eye(len(K)) - projector(H)))
 
@@ -45,9 +51,9 @@ def test_mkkm_falls_at_every_step(kernels):
     def value(theta, H):
         return sum(t**2 * left_over(K, H) for t, K in zip(theta, kernels, strict=True))
 
-    found = mkkm.multiple_kernel_kmeans(kernels, K_CLUSTERS)
+    model = fit(MKKM, kernels)
     theta, values, recorded = np.full(len(kernels), 1 / len(kernels)), [], []
-    for _ in found.trace.values:
+    for _ in model.objective_history_:
         H = top_eigenpairs(weighted_sum(theta**2, kernels), K_CLUSTERS)[1]
         assert_leading(weighted_sum(theta**2, kernels), H)
         values.append(value(theta, H))
@@ -55,8 +61,8 @@ def test_mkkm_falls_at_every_step(kernels):
         values.append(value(theta, H))
         recorded.append(values[-1])
     assert_monotone(values, -1)
-    np.testing.assert_allclose(found.trace.values, recorded, rtol=1e-10)
-    np.testing.assert_allclose(found.theta, theta, atol=1e-12)
+    np.testing.assert_allclose(model.objective_history_, recorded, rtol=1e-10)
+    np.testing.assert_allclose(model.weights_, theta, atol=1e-12)
 
 
 @pytest.mark.parametrize("a", [[3.0, 1.0, 2.0], [1e-9, 1.0], [0.0, 2.0, 0.0]])
@@ -92,10 +98,10 @@ def test_mkkm_mr_drops_negligible_weights():
 
 @pytest.mark.parametrize("lam", [2.0**-8, 2.0**8])
 def test_mkkm_mr_ends_with_the_weights_of_its_partition(kernels, lam):
-    found = mkkm_mr.regularized_kernel_kmeans(kernels, K_CLUSTERS, lam)
-    assert found.trace.converged
-    Q = lam * gram(kernels) + 2 * np.diag([left_over(K, found.H) for K in kernels])
-    assert_simplex_optimal(lambda x: Q @ x, found.gamma, lambda x: x @ Q @ x / 2)
+    model = fit(MKKMMR, kernels, lam=lam)
+    assert model.converged_
+    Q = lam * gram(kernels) + 2 * np.diag([left_over(K, model.embedding_) for K in kernels])
+    assert_simplex_optimal(lambda x: Q @ x, model.weights_, lambda x: x @ Q @ x / 2)
 
 
 # ONKC
@@ -109,12 +115,12 @@ def test_onkc_falls_at_every_step(kernels, rho, lam):
         misfit = np.linalg.norm(G - weighted_sum(gamma, kernels)) ** 2
         return left_over(G, H) + rho / 2 * misfit + lam / 2 * gamma @ M @ gamma
 
-    found = onkc.neighborhood_kernel(kernels, K_CLUSTERS, rho, lam)
+    model = fit(ONKC, kernels, rho=rho, lam=lam)
     gamma = np.full(len(kernels), 1 / len(kernels))
     H = top_eigenpairs(weighted_sum(gamma, kernels), K_CLUSTERS)[1]
     G, following = onkc.optimal_kernel(weighted_sum(gamma, kernels), H, rho)
     values, recorded = [value(G, H, gamma)], []
-    for _ in found.trace.values:
+    for _ in model.objective_history_:
         H = following
         assert_leading(G, H)
         values.append(value(G, H, gamma))
@@ -124,8 +130,8 @@ def test_onkc_falls_at_every_step(kernels, rho, lam):
         values.append(value(G, H, gamma))
         recorded.append(values[-1])
     assert_monotone(values, -1)
-    np.testing.assert_allclose(found.trace.values, recorded, rtol=1e-10)
-    np.testing.assert_allclose(found.G, G, atol=1e-10)
+    np.testing.assert_allclose(model.objective_history_, recorded, rtol=1e-10)
+    np.testing.assert_allclose(model.kernel_, G, atol=1e-10)
 
 
 @pytest.mark.parametrize("rho", [2.0**-3, 2.0**4])
@@ -175,9 +181,9 @@ def test_lfmkc_rises_at_every_step(kernels, lam, init):
         return sum(g * A @ B for g, A, B in zip(gamma, H_p, W, strict=True)) + lam * H_0
 
     W = lfmkc.first_rotations(H_p, H_0, init)
-    found = lfmkc.late_fusion(H_p, H_0, W, lam)
+    trace = lfmkc.late_fusion(H_p, H_0, W, lam)[-1]
     gamma, H, values, recorded = np.full(len(H_p), 1 / len(H_p)), H_0, [], []
-    for _ in found.trace.values:
+    for _ in trace.values:
         H = polar(faced(gamma, W), guide=H)
         assert_polar(faced(gamma, W), H)
         values.append(np.vdot(H, faced(gamma, W)))
@@ -189,7 +195,7 @@ def test_lfmkc_rises_at_every_step(kernels, lam, init):
         values.append(np.vdot(H, faced(gamma, W)))
         recorded.append(values[-1])
     assert_monotone(values, +1)
-    np.testing.assert_allclose(found.trace.values, recorded, rtol=1e-10)
+    np.testing.assert_allclose(trace.values, recorded, rtol=1e-10)
 
 
 def turned(rng, H_p):
@@ -203,8 +209,8 @@ def test_lfmkc_does_not_depend_on_the_basis_of_the_partitions(kernels):
     one, two = (
         lfmkc.late_fusion(A, H_0, lfmkc.first_rotations(A, H_0, "align"), 1.0) for A in (H_p, other)
     )
-    np.testing.assert_allclose(one.H, two.H, atol=1e-9)
-    np.testing.assert_allclose(one.trace.values, two.trace.values, rtol=1e-10)
+    np.testing.assert_allclose(one[0], two[0], atol=1e-9)
+    np.testing.assert_allclose(one[-1].values, two[-1].values, rtol=1e-10)
 
 
 # OPLF
@@ -215,11 +221,11 @@ def test_oplf_rises_at_every_step(kernels, init):
     H_p, H_0 = partitions_of(kernels)
     W = lfmkc.first_rotations(H_p, H_0, init)
     C = oplf.first_centroids(H_0, np.arange(len(H_0)) % K_CLUSTERS)
-    found = oplf.one_pass(H_p, C, W)
+    found, *_, trace = oplf.one_pass(H_p, C, W)
     beta, values, recorded = np.full(len(H_p), len(H_p) ** -0.5), [], []
-    for _ in found.trace.values:
+    for _ in trace.values:
         R = oplf.fuse(beta, H_p, W)
-        labels = oplf.assign_labels(R @ C.T, reseed=False)
+        labels = (R @ C.T).argmax(axis=1)
         Y = np.eye(K_CLUSTERS)[labels]
         values.append(np.vdot(Y @ C, R))
         C = oplf.centroids(R, labels, C)
@@ -233,19 +239,8 @@ def test_oplf_rises_at_every_step(kernels, init):
         values.append(np.vdot(Y @ C, oplf.fuse(beta, H_p, W)))
         recorded.append(values[-1])
     assert_monotone(values, +1)
-    np.testing.assert_allclose(found.trace.values, recorded, rtol=1e-10)
-    np.testing.assert_array_equal(found.labels, labels)
-
-
-def test_oplf_labels_are_the_best_and_the_first_on_ties():
-    scores = np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0], [0.0, -1.0, -2.0]])
-    np.testing.assert_array_equal(oplf.assign_labels(scores, reseed=False), [1, 0, 0])
-
-
-def test_oplf_reseeds_with_the_worst_fit():
-    scores = np.array([[9.0, 0, 0], [0.5, 0, 0], [7.0, 0, 0], [0, 0.1, 0]])
-    np.testing.assert_array_equal(oplf.assign_labels(scores, reseed=False), [0, 0, 0, 1])
-    np.testing.assert_array_equal(oplf.assign_labels(scores, reseed=True), [0, 2, 0, 1])
+    np.testing.assert_allclose(trace.values, recorded, rtol=1e-10)
+    np.testing.assert_array_equal(found, labels)
 
 
 @pytest.mark.parametrize("aligned", [[3.0, 1.0], [2.0, -1.0, 0.5], [-2.0, -1.0], [0.0, 0.0]])
@@ -264,8 +259,8 @@ def test_oplf_does_not_depend_on_the_basis_of_the_partitions(kernels):
     C = oplf.first_centroids(H_0, np.arange(len(H_0)) % K_CLUSTERS)
     other = turned(np.random.default_rng(0), H_p)
     one, two = (oplf.one_pass(A, C, lfmkc.first_rotations(A, H_0, "align")) for A in (H_p, other))
-    np.testing.assert_array_equal(one.labels, two.labels)
-    np.testing.assert_allclose(one.trace.values, two.trace.values, rtol=1e-10)
+    np.testing.assert_array_equal(one[0], two[0])
+    np.testing.assert_allclose(one[-1].values, two[-1].values, rtol=1e-10)
 
 
 # HMKC
@@ -273,29 +268,29 @@ def test_oplf_does_not_depend_on_the_basis_of_the_partitions(kernels):
 
 @pytest.mark.parametrize("c1, c2", [(12, 9), (6, 12), (49, 49)])
 def test_hmkc_rises_at_every_step(kernels, c1, c2):
-    def value(H, H1, H2, w):
+    def value(H, H1, H2, weights):
         links = hmkc.link_strengths(kernels, H1, H2, H)
-        return sum(np.dot(*pair) for pair in zip((w.omega1, w.omega2, w.beta), links, strict=True))
+        return sum(np.dot(*pair) for pair in zip(weights, links, strict=True))
 
-    found = hmkc.hierarchy(kernels, K_CLUSTERS, c1, c2)
+    model = fit(HMKC, kernels, c1=c1, c2=c2)
     H1 = [top_eigenpairs(K, c1)[1] for K in kernels]
     H2 = [top_eigenpairs(K, c2)[1] for K in kernels]
-    w = hmkc.Weights(*[np.full(len(kernels), 1 / len(kernels))] * 3)
+    w = [np.full(len(kernels), 1 / len(kernels))] * 3
     values, recorded = [], []
-    for iteration in range(len(found.trace.values)):
-        H = top_of_projectors(H2, w.beta, K_CLUSTERS)
+    for iteration in range(model.n_iter_):
+        H = top_of_projectors(H2, w[2], K_CLUSTERS)
         values.append(value(H, H1, H2, w))
         for layer in (1, 2) if iteration % 2 == 0 else (2, 1):
             if layer == 1:
-                H1 = hmkc.first_layers(kernels, H2, w, c1)
+                H1 = hmkc.first_layers(kernels, H2, w[0], w[1], c1)
             else:
-                H2 = hmkc.second_layers(kernels, H1, H, w, c2)
+                H2 = hmkc.second_layers(kernels, H1, H, w[1], w[2], c2)
             values.append(value(H, H1, H2, w))
-        w = hmkc.Weights(*(unit(link) for link in hmkc.link_strengths(kernels, H1, H2, H)))
+        w = [unit(link) for link in hmkc.link_strengths(kernels, H1, H2, H)]
         values.append(value(H, H1, H2, w))
         recorded.append(values[-1])
     assert_monotone(values, +1)
-    np.testing.assert_allclose(found.trace.values, recorded, rtol=1e-10)
+    np.testing.assert_allclose(model.objective_history_, recorded, rtol=1e-10)
 
 
 def test_hmkc_blocks(kernels):
@@ -303,10 +298,10 @@ def test_hmkc_blocks(kernels):
     m, n = len(kernels), len(kernels[0])
     H1 = [orthonormal(rng, n, 10) for _ in kernels]
     H2 = [orthonormal(rng, n, 7) for _ in kernels]
-    w = hmkc.Weights(*rng.random((3, m)))
-    H = top_of_projectors(H2, w.beta, K_CLUSTERS)
-    assert_leading(weighted_sum(w.beta, [projector(B) for B in H2]), H)
-    for p, A in enumerate(hmkc.first_layers(kernels, H2, w, 10)):
-        assert_leading(w.omega1[p] * kernels[p] + w.omega2[p] * projector(H2[p]), A)
-    for p, B in enumerate(hmkc.second_layers(kernels, H1, H, w, 7)):
-        assert_leading(w.omega2[p] * projector(H1[p]) + w.beta[p] * projector(H), B)
+    omega1, omega2, beta = rng.random((3, m))
+    H = top_of_projectors(H2, beta, K_CLUSTERS)
+    assert_leading(weighted_sum(beta, [projector(B) for B in H2]), H)
+    for p, A in enumerate(hmkc.first_layers(kernels, H2, omega1, omega2, 10)):
+        assert_leading(omega1[p] * kernels[p] + omega2[p] * projector(H2[p]), A)
+    for p, B in enumerate(hmkc.second_layers(kernels, H1, H, omega2, beta, 7)):
+        assert_leading(omega2[p] * projector(H1[p]) + beta[p] * projector(H), B)

@@ -17,6 +17,7 @@ from mkclust.data.datasets import make_views
 from mkclust.exceptions import ConvergenceWarning, DegenerateWarning
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 
+AS_GIVEN = {"kernel": "precomputed", "center": False, "normalize": False, "random_state": 0}
 SETTINGS = [(4.0, 1.0, 200.0, 1.0), (4.0, 0.5, 20.0, 0.0), (0.5, 1.0, 5.0, 1.0), (16.0, 2, 5, 10)]
 
 
@@ -72,32 +73,34 @@ def spmkc_value(kernels, Z, K, w, lam1, lam2, lam3, lam4):
 @pytest.mark.parametrize("lam", SETTINGS)
 @pytest.mark.parametrize("views", [{"noise": 1.5}, {"noise": 1.0, "n_noise_views": 2}])
 def test_spmkc_every_block_is_optimal_and_the_objective_falls(lam, views):
-    kernels, lam = kernels_of(**views), spmkc.Penalties(*lam)
-    found, trace = spmkc.learn(kernels, lam)
-    state = spmkc.initial_state(kernels, lam)
-    Z, K, w = state.Z, state.K, state.w
+    kernels, (lam1, lam2, lam3, lam4) = kernels_of(**views), lam
+    settings = dict(zip(("lam1", "lam2", "lam3", "lam4"), lam, strict=True))
+    model = SPMKC(3, **settings, **AS_GIVEN).fit(kernels)
+    w = np.full(len(kernels), 1 / len(kernels))
+    K, gain, ridge = weighted_sum(w, kernels), 1 + lam1, 2 * lam2
+    Z = graphs.clipped_ridge(K, gain, ridge)
     values = [spmkc_value(kernels, Z, K, w, *lam)]
-    for recorded in trace.values:
-        Z = spmkc.graph_step(spmkc.State(Z, K, w), lam)
-        assert_code_optimal(K, Z, 1 + lam.lam1, 2 * lam.lam2, 1e-6 * np.linalg.norm(K))
+    for recorded in model.objective_history_:
+        Z = graphs.self_expression(K, gain, ridge, Z)
+        assert_code_optimal(K, Z, gain, ridge, 1e-6 * np.linalg.norm(K))
         values.append(spmkc_value(kernels, Z, K, w, *lam))
-        K = spmkc.kernel_step(weighted_sum(w, kernels), Z, lam)
-        assert_kernel_optimal(K, Z, weighted_sum(w, kernels), lam)
+        K = spmkc.kernel_step(weighted_sum(w, kernels), Z, gain, lam3)
+        assert_kernel_optimal(K, Z, weighted_sum(w, kernels), gain, lam3)
         values.append(spmkc_value(kernels, Z, K, w, *lam))
-        w = spmkc.weight_step(K, kernels, gram(kernels), lam)
+        w = spmkc.weight_step(K, kernels, gram(kernels), lam3, lam4)
         assert_weights_optimal(w, kernels, Z, K, lam)
         values.append(spmkc_value(kernels, Z, K, w, *lam))
         assert recorded == pytest.approx(values[-1], rel=1e-10)
     assert_monotone(values, -1)
-    np.testing.assert_allclose(found.Z, Z, atol=1e-9 * Z.max())
+    np.testing.assert_allclose(model.graph_, Z, atol=1e-9 * Z.max())
 
 
-def assert_kernel_optimal(K, Z, mixture, lam):
+def assert_kernel_optimal(K, Z, mixture, gain, lam3):
     """K and the slope at K are both positive semi-definite, and orthogonal to each other."""
-    pull = (np.eye(len(K)) + Z @ Z.T - (1 + lam.lam1) * (Z + Z.T)) / 2
-    slope = pull + 2 * lam.lam3 * (K - mixture)
+    pull = (np.eye(len(K)) + Z @ Z.T - gain * (Z + Z.T)) / 2
+    slope = pull + 2 * lam3 * (K - mixture)
     size = np.linalg.norm(K)
-    scale = np.linalg.norm(pull) + 2 * lam.lam3 * size  # where K > 0 the slope is a cancelled 0
+    scale = np.linalg.norm(pull) + 2 * lam3 * size  # where K > 0 the slope is a cancelled 0
     assert np.linalg.eigvalsh(K).min() >= -1e-12 * size
     assert np.linalg.eigvalsh(slope).min() >= -1e-12 * scale
     assert abs(np.vdot(K, slope)) <= 1e-12 * size * scale
@@ -106,7 +109,7 @@ def assert_kernel_optimal(K, Z, mixture, lam):
 def assert_weights_optimal(w, kernels, Z, K, lam):
     def slope(x):
         misfit = weighted_sum(x, kernels) - K
-        return np.array([2 * lam.lam3 * np.vdot(Kp, misfit) for Kp in kernels]) + 2 * lam.lam4 * x
+        return np.array([2 * lam[2] * np.vdot(Kp, misfit) for Kp in kernels]) + 2 * lam[3] * x
 
     assert_simplex_optimal(slope, w, lambda x: spmkc_value(kernels, Z, K, x, *lam))
 
@@ -145,13 +148,15 @@ def test_cagl_follows_its_rule_at_every_step(n_neighbors, noise, monkeypatch):
         return seen[-1]
 
     monkeypatch.setattr(cagl, "neighbor_weights", watched)
-    codes = [graphs.self_expression(K, 7.0, 1.0).T for K in kernels_of(60, noise=noise)]
-    found = cagl.agree(codes, 3, n_neighbors)
-    assert found.counts == [graphs.components(S)[0] for S in seen[1:]]
-    assert all(count != 3 for count in found.counts[:-1])
+    kernels = kernels_of(60, noise=noise)
+    codes = [graphs.self_expression(K, 7.0, 1.0).T for K in kernels]
+    model = CAGL(3, alpha=6.0, n_neighbors=n_neighbors, **AS_GIVEN).fit(kernels)
+    counts = model.component_history_.tolist()
+    assert counts == [graphs.components(S)[0] for S in seen[1:]]
+    assert all(count != 3 for count in counts[:-1])
     F = graphs.lowest_eigenpairs(seen[0], 3)[1]
     lam = np.linalg.norm(sum(codes) / 3) / np.linalg.norm(cdist(F, F, "sqeuclidean"))
-    for last, S, count in zip(seen, seen[1:], found.counts, strict=False):
+    for last, S, count in zip(seen, seen[1:], counts, strict=False):
         w = cagl.graph_weights(last, codes)
         V = weighted_sum(w, codes) - lam / 2 * cdist(F, F, "sqeuclidean")
         np.testing.assert_allclose(S, graphs.neighbor_weights(V, n_neighbors), atol=1e-10)
@@ -161,9 +166,9 @@ def test_cagl_follows_its_rule_at_every_step(n_neighbors, noise, monkeypatch):
         assert np.count_nonzero(S, axis=1).max() <= n_neighbors
         lam = lam * 2 if count < 3 else lam / np.sqrt(2)
         F = graphs.lowest_eigenpairs(S, 3)[1] if count <= 3 else F
-    np.testing.assert_array_equal(found.graph, seen[-1])
-    np.testing.assert_allclose(found.weights, w, atol=1e-14)
-    np.testing.assert_allclose(found.embedding @ found.embedding.T, F @ F.T, atol=1e-10)
+    np.testing.assert_array_equal(model.graph_, seen[-1])
+    np.testing.assert_allclose(model.weights_, w, atol=1e-14)
+    np.testing.assert_allclose(model.embedding_ @ model.embedding_.T, F @ F.T, atol=1e-10)
 
 
 def test_cagl_codes_are_optimal(planted):

@@ -97,8 +97,3 @@ def test_rows_are_projected(seed: int, r: int, n: int, limited: bool) -> None:
         accuracy = 1e-14 * max(1, np.abs(v).max())
         assert np.ptp(threshold) <= accuracy
         assert v[allowed & (s == 0)].max(initial=-np.inf) <= threshold.max() + accuracy
-
-
-def test_rows_agree_with_the_program() -> None:
-    v = np.random.default_rng(1).standard_normal(8)
-    np.testing.assert_allclose(project_rows(v[None])[0], simplex_qp(np.eye(8), -v), atol=1e-14)

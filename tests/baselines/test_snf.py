@@ -7,7 +7,6 @@ from scipy.stats import norm
 from mkclust import SNF
 from mkclust.baselines.snf import fuse_networks, local_network, scaled_affinity
 from mkclust.data.datasets import load_mfeat, make_views
-from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
 
@@ -66,18 +65,3 @@ def test_the_network_is_symmetric_and_the_embedding_its_eigenvectors():
     values = np.linalg.eigvalsh(A)[::-1][:3]
     np.testing.assert_allclose(A @ H, H * values, atol=1e-10)
     np.testing.assert_allclose(H.T @ H, np.eye(3), atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    "settings, message",
-    [
-        ({"n_neighbors": 0}, "n_neighbors must be a whole number from 1 on, got 0"),
-        ({"mu": 0.0}, "mu must be a finite number above 0, got 0.0"),
-        ({"n_iter": 1.5}, "n_iter must be a whole number"),
-        ({"metric": "cosine"}, 'metric must be "sqeuclidean" or "euclidean", got \'cosine\''),
-        ({"indefinite": "no"}, 'indefinite must be "raise"'),
-    ],
-)
-def test_a_bad_parameter_is_named(settings, message):
-    with pytest.raises(InputError, match=message):
-        SNF(3, **settings).fit(VIEWS)

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 
 from _support.fits import two
 from mkclust import MultiView
-from mkclust.data.missing import require_no_gaps
 from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
@@ -144,7 +143,7 @@ def test_what_is_missing_in_part_or_everywhere_is_an_error():
     source["colour"][4, 2] = np.nan
     assert MultiView(source).gaps == (False, True)
     with pytest.raises(InputError, match=r"'colour' has 1 NaN cell.*row 4, column 2.*as a whole"):
-        require_no_gaps(MultiView(source))
+        MultiView(source).require_no_gaps()
     source["colour"][4] = source["shape"][4] = np.nan
     with pytest.raises(InputError, match=r"1 samples are in no view at all \('e'\): drop them"):
         MultiView(source, index=list("abcdef"))

@@ -60,6 +60,16 @@ def test_the_breast_cancer_cohort_is_fetched_once_with_names_and_subtypes(
     assert len(datasets.fetch_breast()) == 220
 
 
+@pytest.mark.slow
+def test_a_demo_fits_on_a_screen_the_verdict_first(run, cache, address, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for given in [(), ("--cohort",)]:
+        code, out, err = run("demo", *given, "-o", "out")
+        assert code == 0, err
+        assert out.startswith("There are clusters beyond chance") and len(out.splitlines()) <= 30
+        assert "first marker" in out and max(map(len, out.splitlines())) <= 80
+
+
 def test_without_a_network_the_error_says_what_to_do(cache, monkeypatch):
     monkeypatch.setenv("MKCLUST_BREAST_URL", "http://127.0.0.1:9/none")
     with pytest.raises(InputError, match=r"Copy the file .* Or write the tables in R"):

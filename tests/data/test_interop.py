@@ -138,7 +138,7 @@ def test_what_is_not_there_is_named(views):
     data.X = None
     with pytest.raises(InputError, match="'X' is empty"):
         omics.views_of(data)
-    with pytest.raises(InputError, match=r"'a'.*sample names are not unique"):
+    with pytest.raises(InputError, match=r"'a'.*several samples are named.*obs_names_make_unique"):
         omics.join_by_name({"a": (np.eye(2), ["x", "x"])}, ["x", "y"])
 
 

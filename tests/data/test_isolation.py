@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from mkclust import MKCDNM, GraphFusion, MultiView
 from mkclust.data.datasets import make_views
-from mkclust.data.input_warnings import isolated_share, warn_of_isolation
+from mkclust.data.input import isolated_share, warn_of_input
 from mkclust.exceptions import DegenerateWarning
 
 X = make_views(60, 3, 1, noise=0.5, random_state=0).views[0]
@@ -36,9 +36,8 @@ def test_other_kernels_and_tables_are_not():
     given = {"wide": gaussian(1.0), "linear": centered @ centered.T, "constant": np.ones((60, 60))}
     with warnings.catch_warnings():
         warnings.simplefilter("error", DegenerateWarning)
-        warn_of_isolation(MultiView(given, kernels=True))
-        warn_of_isolation(MultiView([np.eye(60)]))  # a table
-        warn_of_isolation(MultiView([np.array([[1.0, -1.0], [-1.0, 1.0]])], kernels=True))
+        warn_of_input(MultiView(given, kernels=True))
+        warn_of_input(MultiView([np.array([[1.0, -1.0], [-1.0, 1.0]])], kernels=True))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
@@ -67,4 +66,4 @@ def test_samples_that_a_kernel_lacks_are_not_counted():
     views = MultiView({"all": gaussian(1.0), "some": K}, present=present, kernels=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error", DegenerateWarning)
-        warn_of_isolation(views)
+        warn_of_input(views)

@@ -100,16 +100,10 @@ def broken(form, part, place, value):
     return matrix
 
 
-@pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "bsr_array", "coo_array"])
+@pytest.mark.parametrize("form", ["csr_array", "csc_matrix", "bsr_array"])
 @pytest.mark.parametrize("value", [-7, 10**8])
 def test_sparse_matrices_with_indices_out_of_range_are_refused(form, value):
-    if form == "coo_array":
-        matrix = sp.coo_array(np.where(A > 0, A, 0))
-        matrix.coords[1][3] = value
-        damaged = [matrix]
-    else:
-        damaged = [broken(form, "indices", 3, value), broken(form, "indptr", 1, value)]
-    for matrix in damaged:
+    for matrix in (broken(form, "indices", 3, value), broken(form, "indptr", 1, value)):
         for call in (lambda m: MultiView([m, B]), GraphFusion(3).fit, lambda m: LargeViews([m, B])):
             with pytest.raises(InputError, match="indices outside its shape"):
                 call(matrix)

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 from _support.fits import two
 from mkclust import MultiView
-from mkclust.data.missing import require_no_gaps
 from mkclust.data.views import split_columns
 from mkclust.exceptions import InputError
 
@@ -129,13 +128,13 @@ def test_nan_cells_are_counted_and_located():
     )
     for view in (X, X.astype(np.float32), np.asfortranarray(X)):
         with pytest.raises(InputError, match=where):
-            require_no_gaps(MultiView({"fine": np.ones((5, 1)), "sound": view}))
+            MultiView({"fine": np.ones((5, 1)), "sound": view}).require_no_gaps()
     frame = pd.DataFrame(X, columns=["a", "b", "pitch", "d"], index=[f"s{i}" for i in range(5)])
     with pytest.raises(InputError, match=r"row 3 \('s3'\), column 'pitch'; b has some too"):
-        require_no_gaps(MultiView({"a": frame, "b": frame}))
+        MultiView({"a": frame, "b": frame}).require_no_gaps()
     rest = MultiView({"a": frame[:3], "b": np.ones((3, 1))})
     assert rest.gaps == (False, False)
-    require_no_gaps(rest)
+    rest.require_no_gaps()
     for sparse in (sp.csr_array(X), sp.csc_matrix(X)):
         with pytest.raises(InputError, match=r"3 values .*NaN .*sparse view is not filled"):
             MultiView([sparse, X])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import scipy.io
 
 from _support.optimality import assert_orthonormal
 from _support.planted import (
@@ -14,16 +13,14 @@ from _support.planted import (
     random_spectra,
 )
 from mkclust.agreement.overlap import overlap
-from mkclust.agreement.subspaces import KernelSubspaces
+from mkclust.agreement.subspaces import Subspaces
 from mkclust.data.datasets import load_mfeat
-from mkclust.data.views import MultiView
 from mkclust.kernels.bank import KernelBank, KernelRecipe
-from mkclust.linalg.eigenpairs import Spectrum
 
 
 def partition(views, k, d):
     """Spectra of real kernels, some dimensions, and the consensus they give."""
-    spectra = KernelSubspaces.of(KernelBank(views, KernelRecipe()))
+    spectra = Subspaces.of(KernelBank(views, KernelRecipe()))
     spectra.grow(max(d))
     return list(spectra), consensus_of(spectra, d, k, overlap(spectra)).H
 
@@ -57,29 +54,6 @@ def check_identities(spectra, H, d):
 
 def test_identities_on_handwritten_digits():
     check_identities(*digits())
-
-
-def test_identities_on_bbcsport(data_dir):
-    stored = scipy.io.loadmat(data_dir / "bbcsport_2view.mat")["data"].ravel()
-    views = MultiView([view[::2] for view in map(lambda v: v.tocsr(), stored)])
-    d = [11, 9]
-    spectra, H = partition(views, 5, d)
-    check_identities(spectra, H, d)
-
-
-def test_a_view_equal_to_the_consensus_has_no_noise():
-    V = random_spectra(np.random.default_rng(0), 30, [4])[0]
-    noise = noise_of(V.vectors @ orthonormal(np.random.default_rng(1), 4, 4), [V], [4])
-    for part in (noise.null, noise.column, noise.cross):
-        np.testing.assert_allclose(part, 0, atol=1e-13)
-
-
-def test_noise_of_a_view_outside_the_consensus_is_all_null_and_all_column():
-    V = orthonormal(np.random.default_rng(2), 30, 8)
-    noise = noise_of(V[:, :3], [Spectrum(V[:, 3:], np.ones(5), True)], [5])
-    np.testing.assert_allclose(noise.null, 5)
-    np.testing.assert_allclose(noise.column, -3)
-    np.testing.assert_allclose(noise.cross, 0, atol=1e-13)
 
 
 def test_a_consensus_of_lower_rank_lacks_nothing_it_does_not_have():

@@ -205,13 +205,3 @@ class TestAnchors:
             "verify needs exact graphs, and this model was fitted with anchors: fit a sample of "
             'the rows with neighbors="exact"'
         )
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_an_unrelated_view_has_no_weight_unless_all_are_equal(seed):
-    views = datasets.make_views(90, 3, 2, noise=1.0, n_noise_views=2, random_state=seed)
-    model = GraphFusion(3, random_state=0).fit(views)
-    assert model.unrelated_views_
-    if not model.equal_weights_:
-        listed = [p for p, name in enumerate(views.names) if name in model.unrelated_views_]
-        assert np.allclose(model.weights_[listed], 0)

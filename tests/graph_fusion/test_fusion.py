@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.spatial.distance import pdist
-from sklearn.neighbors import NearestNeighbors
 
 from mkclust import GraphFusion, MultiView, datasets, metrics
-from mkclust.agreement.weights import redundancy
 from mkclust.exceptions import InputError
-from mkclust.graph_fusion.diffusion_map import diffusion_map
 from mkclust.graphs.affinity import affinity_graph, knn_affinity, self_tuning_affinity
 from mkclust.graphs.metrics import (
     COSINE,
@@ -23,7 +19,6 @@ from mkclust.graphs.metrics import (
     with_gram,
 )
 from mkclust.graphs.neighbors import neighborhood
-from mkclust.linalg.eigenpairs import leading_eigenpairs
 
 pytestmark = pytest.mark.versions
 
@@ -131,15 +126,6 @@ class TestMetrics:
 
 
 class TestAffinity:
-    @pytest.mark.parametrize("kind", ["points", "sparse", "inner products"])
-    def test_neighbors_are_those_of_scikit_learn(self, rng, kind):
-        X = rng.standard_normal((70, 4))
-        points = {"points": X, "sparse": sp.csr_array(X), "inner products": X @ X.T}[kind]
-        near = neighborhood(Metric("x", points, gram=kind == "inner products"), 6)
-        distance, place = NearestNeighbors(n_neighbors=6).fit(X).kneighbors()
-        assert np.array_equal(near.places, place)
-        assert np.sqrt(near.squared) == pytest.approx(distance)
-
     @pytest.mark.parametrize("make", [knn_affinity, self_tuning_affinity])
     def test_graphs_are_symmetric_and_bounded(self, rng, make):
         graph = make(neighborhood(Metric("x", rng.standard_normal((80, 5))), 30), 5)
@@ -170,77 +156,7 @@ class TestAffinity:
         assert graph[:8, 8:].max() < graph[0, 1:8].max() / 5
 
 
-class TestRedundancy:
-    def found(self, parts, held=None):
-        n = 40
-        held = [np.ones(n, dtype=bool)] * len(parts) if held is None else held
-        graphs = [sp.csr_array(sp.eye_array(n, k=i + 1)) for i in range(len(parts))]
-        return redundancy(graphs, [Metric("x", X) for X in parts], held)
-
-    def test_it_is_the_squared_correlation_of_squared_distances(self, rng):
-        X, Y = rng.standard_normal((40, 2)), rng.standard_normal((40, 2))
-        Y[:, 0] = X[:, 0]
-        expected = np.corrcoef(pdist(X, "sqeuclidean"), pdist(Y, "sqeuclidean"))[0, 1] ** 2
-        assert 0.1 < expected < 0.9
-        assert self.found([X, Y])[0, 1] == pytest.approx(expected)
-        assert self.found([sp.csr_array(X), Y])[0, 1] == pytest.approx(expected)
-
-    def test_only_samples_that_both_have_are_compared(self, rng):
-        X = rng.standard_normal((40, 2))
-        held = np.ones((2, 40), dtype=bool)
-        held[0, :10] = held[1, 30:] = False
-        assert self.found([X[held[0]], X[held[1]]], held)[0, 1] == pytest.approx(1.0)
-        held[0, :30] = False
-        assert self.found([X[held[0]], X[held[1]]], held)[0, 1] == 0
-
-    def test_views_with_opposite_distances_or_none_say_different_things(self):
-        X = np.zeros((40, 1))
-        assert self.found([X, X])[0, 1] == 0
-        ends, middle = np.zeros((40, 1)), np.zeros((40, 1))
-        ends[:20], middle[10:30] = 1, 1
-        assert self.found([ends, middle])[0, 1] < 0.01
-
-    def test_edges_alone_suffice(self, rng):
-        graph = sp.csr_array(sp.eye_array(40, k=1))
-        parts = [Metric("x", rng.standard_normal((40, 2))) for _ in range(2)]
-        same = redundancy([graph, graph], parts, [np.ones(40, dtype=bool)] * 2)
-        assert same == pytest.approx(np.ones((2, 2)))
-
-    def test_many_samples_are_sampled_evenly(self, rng):
-        X = rng.standard_normal((3000, 2))
-        parts = [Metric("x", X), Metric("x", X + 0.1 * rng.standard_normal(X.shape))]
-        graphs = [sp.csr_array(sp.eye_array(3000, k=i)) for i in (1, 2)]
-        found = redundancy(graphs, parts, [np.ones(3000, dtype=bool)] * 2)[0, 1]
-        everywhere = np.corrcoef([pdist(part.points, "sqeuclidean") for part in parts])[0, 1] ** 2
-        assert found == pytest.approx(everywhere, abs=0.01)
-
-
-class TestDiffusionMap:
-    def test_scales_are_squared_relative_eigenvalues(self, rng):
-        graph = affinity_graph([(Metric("x", rng.standard_normal((80, 3))), 1.0)], 5)
-        found = diffusion_map(graph, 9)
-        support = np.einsum("ij,ij->j", found.H, graph @ found.H)
-        assert found.scales == pytest.approx((support / support[0]) ** 2)
-        assert (np.diff(found.scales) <= 1e-12).all()
-
-    def test_lanczos_agrees_with_the_direct_solver(self, rng):
-        centres = 6 * np.repeat(np.eye(4), 300, axis=0)
-        X = centres + rng.standard_normal((1200, 4))
-        graph = affinity_graph([(Metric("x", X), 1.0)], 10)
-        values, vectors = leading_eigenpairs(graph, 4)
-        direct = np.linalg.eigvalsh(graph.toarray())[::-1][:4]
-        assert values == pytest.approx(direct, abs=1e-6)
-        assert graph @ vectors == pytest.approx(vectors * values, abs=1e-4)
-
-
 class TestFusion:
-    def test_planted_clusters_are_found_and_noise_is_left_out(self):
-        views = planted(n_noise_views=2)
-        found = fused(views, 3)
-        assert accuracy(found, views.labels) == 1.0
-        assert found.weights_[3:].tolist() == [0.0, 0.0]
-        assert "no other view beyond chance; not used" in found.describe()[4]
-
     def test_a_view_with_clusters_of_its_own_is_left_out(self, rng):
         views = planted(n_views=2)
         own = 9 * np.eye(3)[rng.integers(0, 3, len(views))] + rng.standard_normal((len(views), 3))
@@ -274,35 +190,11 @@ class TestFusion:
         inner = [unit @ unit.T for unit in (once.embedding_, thrice.embedding_)]
         assert inner[0] == pytest.approx(inner[1], abs=1e-8)
 
-    def test_units_and_order_of_rows_do_not_matter(self, rng):
-        views = planted(noise=1.5)
-        order = rng.permutation(len(views))
-        other = MultiView([view[order] * 1000 for view in views.views])
-        first, second = fused(views, 3), fused(other, 3)
-        assert first.weights_ == pytest.approx(second.weights_)
-        inner = first.embedding_ @ first.embedding_.T
-        assert inner[np.ix_(order, order)] == pytest.approx(
-            second.embedding_ @ second.embedding_.T, abs=1e-8
-        )
-
-    def test_kernels(self):
-        views = planted(n_noise_views=1)
-        kernels = MultiView([view @ view.T for view in views.views], kernels=True)
-        found = fused(kernels, 3)
-        assert found.metrics_[0] == ("kernel distance", "kernel angle")
-        assert accuracy(found, views.labels) == 1.0
-        assert found.weights_[3] == 0
-
-    @pytest.mark.parametrize("kernels", [False, True])
-    def test_samples_that_some_views_lack(self, rng, kernels):
+    def test_kernels_that_lack_samples(self, rng):
         views = planted()
         present = rng.random((150, 3)) > 0.2
         present[~present.any(axis=1), 0] = True
-        given = [view @ view.T if kernels else view for view in views.views]
-        found = fused(MultiView(given, kernels=kernels, present=present), 3)
+        kernels = [view @ view.T for view in views.views]
+        found = fused(MultiView(kernels, kernels=True, present=present), 3)
+        assert found.metrics_[0] == ("kernel distance", "kernel angle")
         assert accuracy(found, views.labels) > 0.97
-
-    def test_hardly_any_samples(self, rng):
-        found = fused(MultiView([rng.standard_normal((3, 2)) for _ in range(2)]), 2)
-        assert np.isfinite(found.embedding_).all()
-        assert sorted(np.bincount(found.labels_)) == [1, 2]

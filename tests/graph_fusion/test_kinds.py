@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score as ari
 
-from mkclust import GraphFusion, MultiView, load
+from mkclust import METHODS, GraphFusion, MultiView, load
 from mkclust.exceptions import DegenerateWarning, InputError
 from mkclust.metrics import accuracy
 
@@ -41,6 +41,19 @@ def test_all_principal_components_are_not_whitened(rotated, rng):
     for size in (1e-14, 1e-6, 1e-3):
         noisy = [np.c_[X, size * rng.standard_normal(len(X))] for X in views.views]
         assert ari(GraphFusion(3, random_state=0).fit(noisy).labels_, model.labels_) > 0.9
+
+
+@pytest.mark.parametrize("method", ["mkc-dnm", "mkkm", "swmc", "snf"])
+def test_no_method_whitens_components(rotated, rng, method, tmp_path):
+    labels, views = rotated
+    beside = [np.c_[views.views[0], 1e-6 * rng.standard_normal(120)], planted(rng)[1]]
+    for given in (views, beside):
+        model = METHODS[method](3, random_state=0).fit(given)
+        assert accuracy(labels, model.labels_) > 0.95
+        assert any("not scaled" in note for note in model.notes_)
+    if method == "mkc-dnm":
+        model = load(model.save(tmp_path / "model"))
+        assert accuracy(labels[::4], model.predict([view[::4] for view in beside])) > 0.95
 
 
 def test_the_kind_is_found_on_all_samples_and_stays_with_them(rotated):
@@ -79,7 +92,7 @@ def test_a_metric_without_information_is_left_out(rng):
     _, X = planted(rng, width=1, apart=9.0)
     model = GraphFusion(3, random_state=0).fit([np.abs(X)])  # one column has no angle
     assert model.metrics_ == (("z-scored Euclidean",),)
-    assert any("without cosine" in note for note in model.notes_)
+    assert any("left out: cosine of view1" in note for note in model.notes_)
 
 
 def test_a_view_in_which_all_samples_are_equally_far_apart_is_named(rng):
@@ -88,6 +101,7 @@ def test_a_view_in_which_all_samples_are_equally_far_apart_is_named(rng):
     with pytest.warns(DegenerateWarning, match="white: all samples are equally far apart"):
         model = GraphFusion(3, random_state=0).fit({"x": X, "white": whitened[:, 1:]})
     assert model.weights_[1] == 0 and accuracy(labels, model.labels_) > 0.95
+    assert model.uninformative_views_ == ["white"] and model.unrelated_views_ == []
     with pytest.raises(InputError, match="equally far apart in every view"):
         GraphFusion(3, random_state=0).fit([whitened[:, 1:]])
 

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from mkclust import MultiView
-from mkclust.agreement.cache import shared_views
+from mkclust.data.memory import shared_views
 from mkclust.exceptions import InputError
 from mkclust.graph_fusion import view_graphs as module
 from mkclust.graph_fusion.fusion import (

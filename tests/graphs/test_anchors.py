@@ -16,7 +16,7 @@ from mkclust.graphs.anchors import (
     AnchorLinks,
     anchor_groups,
     link_weights,
-    projected,
+    reduce_width,
 )
 from mkclust.graphs.metrics import Metric, view_metrics
 
@@ -161,7 +161,7 @@ def wide_view(rng, noise):
 def test_wide_points_keep_the_distances_between_clusters(rng):
     X, y = wide_view(rng, 0.1)
     metric = view_metrics(X, "x")[0][0]
-    narrow = projected(metric)
+    narrow = reduce_width(metric)
     assert narrow.points.shape == (600, AXES)
     before, after = (
         pdist([points[y == c].mean(axis=0) for c in range(6)])
@@ -173,7 +173,7 @@ def test_wide_points_keep_the_distances_between_clusters(rng):
 @pytest.mark.parametrize("slot", [0, 1])
 def test_new_rows_are_projected_as_fitted_ones(rng, slot):
     X = wide_view(rng, 1.0)[0] + 3
-    metric = projected(view_metrics(X, "x")[slot][0])
+    metric = reduce_width(view_metrics(X, "x")[slot][0])
     np.testing.assert_allclose(metric.map_new(X[40:50]), metric.points[40:50], atol=1e-9)
     if metric.angular:
         np.testing.assert_allclose(np.linalg.norm(metric.points, axis=1), 1.0)
@@ -185,12 +185,12 @@ def test_principal_axes_do_not_depend_on_the_threads(rng):
     found = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append(projected(metric).map_new(row))
+            found.append(reduce_width(metric).map_new(row))
     np.testing.assert_array_equal(*found)
 
 
 def test_narrow_and_sparse_points_are_not_projected(rng):
     narrow = view_metrics(rng.standard_normal((300, AXES)), "x")[0][0]
-    assert projected(narrow) is narrow
+    assert reduce_width(narrow) is narrow
     counts = view_metrics(sp.random_array((300, 400), density=0.02, rng=rng).tocsr(), "words")[0][0]
-    assert projected(counts) is counts
+    assert reduce_width(counts) is counts

@@ -38,4 +38,4 @@ def test_answers_do_not_depend_on_the_number_of_cores(threads, monkeypatch):
     monkeypatch.setattr(fitting, "SIDE_BY_SIDE", 0)
     assert (kept.samples == stability(model, views).samples).all()
     for one, two in zip(left.without, view_influence(model, views).without, strict=True):
-        assert one.views == two.views and (one.labels == two.labels).all()
+        assert one.view == two.view and (one.labels == two.labels).all()

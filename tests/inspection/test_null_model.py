@@ -43,8 +43,9 @@ def test_skewed_and_heavy_tailed_noise_has_no_structure(kind):
     assert not any(found)
 
 
-def test_draws_do_not_depend_on_units():
-    X = np.random.default_rng(0).lognormal(0, 1, (60, 4))
+@pytest.mark.filterwarnings("error")
+def test_draws_do_not_depend_on_units_and_constant_columns_stay():
+    X = np.c_[np.random.default_rng(0).lognormal(0, 1, (60, 4)), np.ones(60)]
     one, other = (draws(MultiView([X * unit]), 1)[0].views[0] for unit in (1.0, 1e-6))
     assert other == pytest.approx(one * 1e-6)
     assert (one >= X.min(axis=0)).all() and (one <= X.max(axis=0)).all()

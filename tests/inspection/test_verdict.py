@@ -72,4 +72,10 @@ def test_a_model_of_any_method_is_judged_with_refits_at_hand():
     model = GraphFusion(3, random_state=0).fit(views)
     refits = mkclust.stability(model, views, n_splits=2)
     assert verdict(model, views, stability=refits).confidence.refits == 4
-    assert cluster(views, 3, method="akkm", random_state=0).verdict_.structured
+
+
+@pytest.mark.parametrize("method", ["akkm", "mkc-dnm", "snf"])
+def test_views_of_every_method_are_tested(method):
+    views = make_views(90, 3, 2, noise=0.5, n_noise_views=1, random_state=0)
+    found = cluster(views, 3, method=method, random_state=0).verdict_
+    assert found.structured and found.distrusted_views == ("noise1",)

@@ -79,7 +79,7 @@ REFUSED = {
     "not square": ({"X": A}, {"kernels": True}, "kernels=True needs square matrices"),
     "object": ({"X": A, "Z": np.array([A, None], dtype=object)}, {"views": "Z"},
         "cannot be read as num"),
-    "for tables": ({"X": A}, {"sep": ";"}, r"applies to .*csv.* only, not to \.npz"),
+    "for tables": ({"X": A}, {"drop_columns": "X"}, r"applies to .*csv.* only"),
     "wrong type": ({"X": A}, {"labels": 3}, "labels must be a name, False or None"),
 }
 # fmt: on

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from mkclust.data.alignment import match_samples
 from mkclust.exceptions import FileFormatError, InputError
 from mkclust.io import read, read_table
-from mkclust.io.tables import match_samples
 
 pytestmark = pytest.mark.versions
 NAN = float("nan")

@@ -23,10 +23,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 from typer.testing import CliRunner
 
-from mkclust import GraphFusion, load
+from mkclust import GraphFusion, MultiView, load
 from mkclust.cli.app import app
 from mkclust.data.datasets import make_views
-from mkclust.exceptions import FileFormatError, InputError
+from mkclust.exceptions import FileFormatError, InputError, UnrelatedWarning
 from mkclust.large import LargeViews, as_large_views, blocks, map_blocks, sum_blocks
 from mkclust.large import kmeans as kmeans_module
 from mkclust.linalg.kmeans import unit_rows
@@ -94,8 +94,7 @@ def store(X, kind, folder, rows=170):
 KINDS = ["npy", "parquet", "frame", "zarr", "map", "columns", "part of a map", "dask"]
 
 
-@pytest.mark.parametrize("rows", [170, 999])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("kind", "rows"), [*((kind, 170) for kind in KINDS), ("dask", 999)])
 def test_every_storage_gives_the_same_labels(kind, rows, views, labels, tmp_path):
     one, two = (store(X, kind, tmp_path / str(p), rows) for p, X in enumerate(views.views))
     model = fit([one, two])
@@ -103,6 +102,27 @@ def test_every_storage_gives_the_same_labels(kind, rows, views, labels, tmp_path
     np.testing.assert_array_equal(model.predict([one, two]), labels)
     beside = fit([one, views.views[1]])  # one view in memory
     np.testing.assert_array_equal(beside.labels_, labels)
+
+
+def test_components_are_found_on_all_rows():
+    """A drawn sample of them is correlated; memory and disk give the same answer."""
+    rng = np.random.default_rng(0)
+    U = np.linalg.qr(rng.standard_normal((2000, 9)) - 5)[0]
+    X = (U - U.mean(axis=0)) @ np.linalg.svd(U - U.mean(axis=0), full_matrices=False)[2].T
+    tables = [
+        X * np.geomspace(9, 1, 9),
+        rng.poisson(0.3, (2000, 5)),
+        rng.standard_normal((2000, 4)),
+    ]
+    stored = LargeViews([da.from_array(table, chunks=(170, 4)) for table in tables])
+    assert stored.kinds == MultiView(tables).kinds == ("components", "counts", "measurements")
+    assert stored.take(np.arange(90)).kinds == stored.kinds
+    with pytest.warns(UnrelatedWarning, match="no two views agree"):
+        one = fit(tables)
+    with pytest.warns(UnrelatedWarning, match="no two views agree"):
+        two = fit(stored)
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    assert one.metrics_ == two.metrics_ and "not scaled" in two.notes_[-1]
 
 
 def test_arrays_in_memory_need_no_dask_and_stored_rows_say_so(views, labels, tmp_path, monkeypatch):

@@ -54,12 +54,6 @@ def test_the_mean_of_the_largest_follows_the_purity_of_planted_clusters(noise, l
     assert model.membership_.max(axis=1).mean() == pytest.approx(purity, abs=0.15)
 
 
-def test_a_drawn_sample_gives_the_membership_of_all(views):
-    here = MKCDNM(3, n_samples_fit=60, random_state=0).fit(views)
-    assert here.inertia_ > 0
-    np.testing.assert_array_equal(here.membership_.argmax(axis=1), here.labels_)
-
-
 def test_the_frame_has_the_membership_by_sample_name(views):
     pd = pytest.importorskip("pandas")
     names = [f"p{i}" for i in range(90)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from mkclust import MultiView, cluster, datasets, metrics
 from mkclust.predict.neighbors import neighbor_weights
@@ -20,16 +19,6 @@ def planted() -> MultiView:
 def halves(views: MultiView) -> tuple[np.ndarray, np.ndarray]:
     order = np.random.default_rng(0).permutation(len(views))
     return np.sort(order[: len(views) // 2]), np.sort(order[len(views) // 2 :])
-
-
-def words(n: int = 120) -> tuple[MultiView, np.ndarray]:
-    """Sparse counts in two views; each of three topics has words of its own."""
-    rng = np.random.default_rng(0)
-    topics = rng.integers(0, 3, n)
-    rate = 0.02 + 0.5 * np.kron(np.eye(3), np.ones((1, 25)))[topics]
-    tables = [sp.csr_array(rng.poisson(rate / 2)) for _ in range(2)]
-    wide = [sp.csr_array(sp.hstack([table, sp.csr_array((n, 200))])) for table in tables]
-    return MultiView(wide), topics
 
 
 class TestNewSamples:

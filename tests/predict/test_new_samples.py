@@ -12,7 +12,7 @@ from mkclust import METHODS, MKCDNM, MultiView, metrics, read
 from mkclust.data.datasets import load_mfeat, make_views
 from mkclust.exceptions import InputError
 from mkclust.kernels.functions import KERNELS, fitted_kernel
-from mkclust.linalg.centering import centering_of
+from mkclust.linalg.scaling import centering_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
 every_centering = pytest.mark.parametrize("center", [True, False])
@@ -121,7 +121,7 @@ def test_self_similarities_are_asked_for_only_where_needed(views):
         (some, [np.ones(4)] * 3, "'view1' must be 5 finite numbers"),
         (some, [np.full(5, np.nan)] * 3, "'view1' must be 5 finite numbers"),
         (some, ones[:1], "given for view1, view2, view3"),
-        (kernels[:, :5, :4], ones, "4 columns, but was fitted on 120"),
+        (kernels[:, :5, :4], ones, "4 features, but MKCDNM is expecting 120"),
         (kernels[:2, :5], None, "3 kernels were fitted, but got 2"),
     ):
         with pytest.raises(InputError, match=message):
@@ -177,7 +177,7 @@ def test_other_views_and_columns_are_refused_by_name(views):
     np.testing.assert_array_equal(model.predict({"colour": b, "shape": a}), model.predict([a, b]))
     for given, message in (
         ({"shape": a, "x": b}, "fitted on the views shape, colour, but got shape, x"),
-        ([a, b[:, :9]], "'colour' has 9 columns, but was fitted on 10"),
+        ([a, b[:, :9]], "'colour' of X has 9 features, but MKCDNM is expecting 10"),
         ([a], "fitted on the views"),
         ([a, np.where(np.arange(50).reshape(5, 10) == 3, np.nan, b)], "NaN"),
     ):

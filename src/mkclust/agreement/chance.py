@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincc
 
-from .overlap import Overlap, orthonormal_prefixes
+from .overlap import orthonormal_prefixes
 
 MISSED = 0.001  # probability that a view unrelated to all others is taken for related
 
@@ -120,27 +120,6 @@ def related_pairs(chances: np.ndarray) -> np.ndarray:
     return np.asarray(np.nan_to_num(chances, nan=1.0) * np.maximum.outer(known, known) < MISSED)
 
 
-def chance_of_agreement(agreement: np.ndarray, n_samples: int | np.ndarray, k: int) -> np.ndarray:
-    r"""Return p-values (m, m) from the agreement alone, for random subspaces.
-
-    The overlap of two random subspaces of k of n dimensions has mean $k^2/n$, and their
-    agreement variance $2 / ((n-1)(n+2))$. `n_samples` is n, or (m, m) where it differs between
-    pairs. The result is NaN on the diagonal and where the agreement is NaN.
-
-    >>> chance_of_agreement(np.array([[1.0, 0.2], [0.2, 1.0]]), 100, 3) < MISSED
-    array([[False,  True],
-           [ True, False]])
-    """
-    n = np.broadcast_to(np.asarray(n_samples, dtype=float), agreement.shape)
-    room = 1 - k / n
-    spread = 2 * room**2 / np.maximum((n - 1) * (n + 2), 1)
-    found = np.full(agreement.shape, np.nan)
-    for p, q in np.argwhere(~np.eye(len(agreement), dtype=bool) & ~np.isnan(agreement)):
-        share = k / n[p, q] + agreement[p, q] * room[p, q]
-        found[p, q] = _tail(share, k / n[p, q], spread[p, q])
-    return found
-
-
 def unrelated_positions(chances: np.ndarray) -> list[int]:
     """Return the positions of the views whose agreement with every other view is due to chance.
 
@@ -154,13 +133,6 @@ def unrelated_positions(chances: np.ndarray) -> list[int]:
     known = np.sum(~np.isnan(chances), axis=1)
     least = np.where(np.isnan(chances), np.inf, chances).min(axis=1)
     return [p for p in range(len(chances)) if known[p] and known[p] * least[p] >= MISSED]
-
-
-def unrelated_in(overlap: Overlap, k: int, heads: Sequence[np.ndarray] | None = None) -> list[int]:
-    """Return the views that agree with no other beyond chance; by permutation if `heads` exist."""
-    if heads is not None and overlap.common is None:
-        return unrelated_positions(chance_of_overlap(heads, k))
-    return unrelated_positions(chance_of_agreement(overlap.agreement(k), overlap.pair_samples, k))
 
 
 def unrelated(model: Any) -> list[int]:

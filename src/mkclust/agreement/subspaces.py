@@ -1,48 +1,84 @@
-"""Leading eigenvectors of every view: of graphs, or of kernels in memory."""
+"""Leading eigenvectors of every view, of its graph or its kernel."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dgemm
 
+from ..data.memory import make_once
 from ..exceptions import InputError
-from ..graphs.affinity import CenteredGraph
 from ..io.models import storable
 from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import Spectrum, leading
+from ..linalg.scaling import Centering
 from ..linalg.threads import in_parallel
 from ..progress import step
-from .cache import reused
 from .overlap import Overlap, orthonormal_prefixes, overlap, overlap_on_common_rows
 
 
 class Subspaces(Sequence[Spectrum]):
-    """Eigenvectors held as arrays: `self[p]` is the Spectrum of view p.
+    """Leading eigenvectors of the graph or kernel of every view: `self[p]` is that of view p.
 
-    A view that lacks samples has zero rows there. Nothing is computed twice.
+    A view that lacks samples has zero rows there. Nothing is computed twice, also not by others
+    with the same matrices inside `with shared_views()`. Memory is one matrix of a bank in work
+    and, per view, the eigenvectors asked for (all n of them where n is small).
+
+    Parameters
+    ----------
+    matrices : sequence of (n_p, n_p) arrays or operators, or KernelBank
+        Of a bank, each kernel is built when it is needed.
+    names : sequence of str
+    present : (n, m) bool array or None
+        Which samples each view holds.
+    at_once : int
+        How many views are decomposed in parallel.
+    solve : function of a matrix and a number of eigenvectors to a Spectrum
     """
 
     def __init__(
-        self, names: Sequence[str], present: np.ndarray | None = None, at_once: int = 1
+        self,
+        matrices: Sequence[Any],
+        names: Sequence[str],
+        present: np.ndarray | None = None,
+        at_once: int = 1,
+        solve: Callable[[Any, int], Spectrum] = leading,
     ) -> None:
+        self.matrices = matrices
         self.names = tuple(names)
         self.present = present
-        self._at_once = at_once
+        self._at_once, self._solve = at_once, solve
         self._size = 0
+        keys = [(solve, *self._key(p)) for p in range(len(self))]
+        self._known = [make_once(key, matrices, _Known) for key in keys]
+        if isinstance(matrices, KernelBank):
+            known = {p: each.centering for p, each in enumerate(self._known)}
+            matrices.centerings |= {p: done for p, done in known.items() if done is not None}
 
-    @abstractmethod
+    @classmethod
+    def of(cls, bank: KernelBank) -> Subspaces:
+        """Return those of the kernels of a bank."""
+        return cls(bank, bank.names, bank.present, bank.at_once)
+
+    def _key(self, p: int) -> tuple[Any, ...]:
+        if isinstance(self.matrices, KernelBank):
+            return self.matrices.key(p)
+        return "spectrum", id(self.matrices[p])
+
     def known(self, p: int) -> Spectrum | None:
         """Return what was computed of view p, over the samples it holds."""
+        return self._known[p].found
 
-    @abstractmethod
     def find(self, p: int, size: int) -> None:
         """Compute `size` eigenvectors of view p."""
+        matrix = self.matrices[p]
+        step(f"{size} eigenvectors of {self.names[p]}")
+        self._known[p].found = self._solve(matrix, size)
+        if isinstance(self.matrices, KernelBank):
+            self._known[p].centering = self.matrices.centerings[p]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -52,7 +88,7 @@ class Subspaces(Sequence[Spectrum]):
         if found is None:
             raise IndexError(f"no eigenvectors of {self.names[p]} were computed yet")
         found = found.head(self._size)
-        return found if self.present is None else found.padded(self.present[:, p])
+        return found if self.present is None else found.pad(self.present[:, p])
 
     def grow(self, size: int) -> None:
         """Compute `size` eigenvectors of every view, or all where there are fewer."""
@@ -69,13 +105,15 @@ class Subspaces(Sequence[Spectrum]):
 
     @property
     def horizon(self) -> int | None:
+        """Number of eigenvectors known of each view that has more; None where all are known."""
         sizes = [spectrum.size for spectrum in self if not spectrum.complete]
         return min(sizes, default=None)
 
     def overlap(self, k: int) -> Overlap:
+        """Return the overlaps of all pairs of views."""
         if self.present is None:
-            return overlap(self)
-        return overlap_on_common_rows(self, self.present, k)
+            return overlap(list(self))
+        return overlap_on_common_rows(list(self), self.present, k)
 
     def vectors(self, size: int) -> list[np.ndarray]:
         """Return the first `size` eigenvectors of every view."""
@@ -86,6 +124,7 @@ class Subspaces(Sequence[Spectrum]):
         return [spectrum.vectors[:, :size] for spectrum, size in zip(self, d, strict=True)]
 
     def embed(self, d: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Return the first d_p eigenvectors of all views times W (sum d, r): (n, r)."""
         parts = np.split(W, np.cumsum(d)[:-1])
         U = self.heads(d)
         H = np.zeros((len(U[0]), W.shape[1]), order="F")
@@ -104,91 +143,12 @@ class Subspaces(Sequence[Spectrum]):
         return [Q.T @ U for Q, U in zip(used, self.heads(d), strict=True)]
 
 
-class GraphSubspaces(Subspaces):
-    """Leading eigenvectors of graphs (n_p, n_p), each centered and scaled to unit diagonal."""
-
-    def __init__(
-        self,
-        graphs: Sequence[CenteredGraph],
-        names: Sequence[str],
-        present: np.ndarray | None = None,
-        at_once: int = 1,
-    ) -> None:
-        super().__init__(names, present, at_once)
-        self._states = [reused(("graph spectrum", id(graph)), graph, _State) for graph in graphs]
-        self._graphs = graphs
-
-    def known(self, p: int) -> Spectrum | None:
-        return self._states[p].found
-
-    def find(self, p: int, size: int) -> None:
-        step(f"{size} eigenvectors of {self.names[p]}")
-        self._states[p].found = leading(self._graphs[p], size)
-
-
-class KernelSubspaces(Subspaces):
-    """Leading eigenvectors of kernels (n_p, n_p) in memory, each kernel built when needed.
-
-    Memory is one n x n matrix for each kernel in work and, per view, the eigenvectors asked for
-    (all n of them where n is small).
-    """
-
-    def __init__(
-        self,
-        kernels: Sequence[np.ndarray],
-        names: Sequence[str],
-        present: np.ndarray | None = None,
-        at_once: int = 1,
-    ) -> None:
-        super().__init__(names, present, at_once)
-        self.kernels = kernels
-        self._states = [_State() for _ in self.names]
-
-    @classmethod
-    def of(cls, bank: KernelBank) -> KernelSubspaces:
-        """Use the kernels of a bank; what an enclosing block knows of its views is reused."""
-        found = cls(bank, bank.names, bank.present, bank.at_once)
-        found._states = [
-            reused(bank.key(p), bank, partial(_Built, bank, p)) for p in range(len(bank))
-        ]
-        for p, state in enumerate(found._states):
-            state.hand_over(bank, p)
-        return found
-
-    def known(self, p: int) -> Spectrum | None:
-        return self._states[p].found
-
-    def find(self, p: int, size: int) -> None:
-        kernel = self.kernels[p]
-        step(f"{size} eigenvectors of {self.names[p]}")
-        self._states[p].found = leading(kernel, size)
-
-    @property
-    def n_samples(self) -> int:
-        return int(getattr(self.kernels, "n_samples", 0) or len(self.kernels[0]))
-
-
 @dataclass
-class _State:
-    """What is known of one view: its eigenpairs."""
+class _Known:
+    """What is known of one view: its eigenpairs, and how the kernel of a bank was centered."""
 
     found: Spectrum | None = None
-
-    def hand_over(self, bank: KernelBank, p: int) -> None:
-        """Tell a bank what is known of its kernel p."""
-
-
-class _Built(_State):
-    """The same for a kernel of a bank, which knows how the kernel was centered."""
-
-    def __init__(self, bank: KernelBank, p: int) -> None:
-        super().__init__()
-        self._bank, self._position = bank, p
-
-    def hand_over(self, bank: KernelBank, p: int) -> None:
-        known = self._bank.centerings.get(self._position)
-        if known is not None:
-            bank.centerings[p] = known
+    centering: Centering | None = None
 
 
 @storable

@@ -103,10 +103,11 @@ def view_weights(
     """
     tells = np.ones(len(redundancy), dtype=bool) if informative is None else informative
     agreement = _agreement(overlap, size)
-    related = related_pairs(chances) & np.outer(tells, tells)
+    both = np.outer(tells, tells)
+    related = related_pairs(chances) & both
     raw, copies = discounted_agreement(np.where(related, agreement, 0.0), redundancy)
     raw = np.where(raw > NONE, raw, 0.0) / copies
-    compared = (~np.isnan(chances)).any(axis=1)
+    compared = (~np.isnan(chances) & both).any(axis=1)
     equal = not raw.any()
     weights = tells / copies if equal else raw
     if not equal:

@@ -60,15 +60,10 @@ class AKKM(ComparedMethod):
     reference = "kernel k-means on the average kernel"
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        H, objective = average_partition(kernels.mean(), k)
-        trace = Trace(tolerance=0.0, after=0, cap=1)
-        trace.record(objective, settled=True)
+        K = kernels.mean()
+        H = top_eigenpairs(K, k)[1]
+        trace = Trace(self.title, tolerance=0.0, after=0, cap=1)
+        trace.add(np.trace(K) - energy(K, H), settled=True)
         self.weights_ = np.full(len(kernels), 1 / len(kernels))
         self._keep(trace)
         self._label(H, k)
-
-
-def average_partition(K: np.ndarray, k: int) -> tuple[np.ndarray, float]:
-    """Return the k leading eigenvectors H (n, k) of a kernel, and $Tr(K(I - HH^T))$."""
-    H = top_eigenpairs(K, k)[1]
-    return H, float(np.trace(K) - energy(K, H))

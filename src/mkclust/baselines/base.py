@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from numbers import Integral, Real
@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..base import PER_PAIR, KernelClusterer, MultiViewClusterer
+from ..base import PER_PAIR, KernelClusterer, MultiViewClusterer, default_n_neighbors
 from ..data.missing import require_complete
 from ..data.views import MultiView
 from ..exceptions import ConvergenceWarning, InputError, MissingRowsWarning, check_choice, warn
-from ..graphs.affinity import default_n_neighbors
 from ..kernels.bank import KernelBank
-from ..kernels.functions import dense
+from ..linalg.scaling import dense
 from ..predict.neighbors import neighbor_extension, neighbor_view
 from ..predict.new_samples import NewRows
+from ..progress import step
 
 MISSING_ROWS = ("raise", "complete")
 POWERS_OF_TWO = tuple(2.0**exponent for exponent in range(-15, 16))  # the grid of most papers
@@ -28,41 +28,38 @@ EXTREME = 1e50  # of a regularization parameter: powers of it must not overflow
 
 
 class Trace:
-    """The objective values of one run, and its stopping rule.
+    """The iterations of one run, their objective values, and the stopping rule.
 
     The run ends when the relative change of the objective is at most `tolerance`, or at iteration
     `cap`. The change is first tested at iteration `after` + 1, counted from 1.
 
     Examples
     --------
-    >>> trace = Trace(tolerance=0.1, after=2, cap=50)
-    >>> [trace.ends_with(value) for value in (4.0, 4.0, 4.1)]
-    [False, False, True]
-    >>> trace.converged
-    True
+    >>> trace = Trace("Example", tolerance=0.1, after=2, cap=50)
+    >>> for number in trace:
+    ...     trace.add([4.0, 4.0, 4.1, 4.1][number])
+    >>> trace.values, trace.converged
+    ([4.0, 4.0, 4.1], True)
     """
 
-    def __init__(self, tolerance: float, after: int, cap: int) -> None:
-        self.tolerance, self.after, self.cap = tolerance, after, cap
+    def __init__(self, title: str, tolerance: float, after: int, cap: int) -> None:
+        self.title, self.tolerance, self.after, self.cap = title, tolerance, after, cap
         self.values: list[float] = []
         self.converged = False
 
-    @property
-    def iteration(self) -> int:
-        """Number of the current iteration, counted from 1."""
-        return len(self.values) + 1
+    def __iter__(self) -> Iterator[int]:
+        """Yield the number of every iteration, from 0 on, until the run ends."""
+        while not self.converged and len(self.values) < self.cap:
+            step(f"{self.title}, iteration {len(self.values) + 1}")
+            yield len(self.values)
 
-    def ends_with(self, value: float) -> bool:
-        """Record the objective of one iteration; return whether it is the last."""
-        due = len(self.values) >= max(self.after, 1)
-        settled = due and abs(value - self.values[-1]) <= self.tolerance * abs(value)
-        return self.record(value, settled)
-
-    def record(self, value: float, settled: bool) -> bool:
-        """Record an objective like `ends_with`, for a method with its own convergence test."""
+    def add(self, value: float, settled: bool | None = None) -> None:
+        """Record the objective of an iteration; `settled` is for a convergence test of its own."""
+        if settled is None:
+            due = len(self.values) >= max(self.after, 1)
+            settled = due and abs(value - self.values[-1]) <= self.tolerance * abs(value)
         self.values.append(float(value))
         self.converged = bool(settled)
-        return self.converged or len(self.values) >= self.cap
 
 
 class FitsCompleteRows(MultiViewClusterer):

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..exceptions import ConvergenceWarning, check_whole, warn
 from ..kernels.bank import KernelBank
+from ..linalg.eigenpairs import positive_with
 from ..progress import step
 from .base import ComparedMethod, check_number
 from .graph_learning import (
@@ -19,7 +20,7 @@ from .graph_learning import (
     self_expression,
     squared_row_distances,
 )
-from .linalg import positive_with, psd_part, weighted_sum
+from .linalg import finite_inverse, psd_part, weighted_sum
 
 RIDGE = 1.0  # beta, the weight of the norm of each code
 CAP = 100
@@ -104,23 +105,36 @@ class CAGL(ComparedMethod):
     def _solve(self, kernels: KernelBank, k: int) -> None:
         gain = 1 + check_number("alpha", self.alpha)
         n_neighbors = self._n_neighbors(kernels.n_samples, k)
-        found = agree(self._codes(kernels, gain), k, n_neighbors)
-        self.graph_ = found.graph
-        self.weights_ = found.weights
-        self.component_history_ = np.array(found.counts)
-        self.n_iter_ = len(found.counts)
-        self.n_components_, labels = components(found.graph)
-        self.converged_ = self.n_components_ == k
+        codes = self._codes(kernels, gain)
+        mean = weighted_sum(np.full(len(codes), 1 / len(codes)), codes)
+        S = neighbor_weights(mean, n_neighbors)
+        F = lowest_eigenpairs(S, k)[1]
+        lam = initial_penalty(mean, F)
+        counts: list[int] = []
+        while len(counts) < CAP and counts[-1:] != [k]:
+            step(f"{self.title}, iteration {len(counts) + 1}")
+            w = graph_weights(S, codes)
+            V = weighted_sum(w, codes) - lam / 2 * squared_row_distances(F)
+            S = neighbor_weights(V, n_neighbors)
+            count, labels = components(S)
+            counts.append(count)
+            if count > k:
+                lam /= np.sqrt(2)  # F is kept
+            else:
+                F = lowest_eigenpairs(S, k)[1]
+                lam *= 2
+        self.graph_, self.weights_ = S, w
+        self.component_history_, self.n_iter_ = np.array(counts), len(counts)
+        self.n_components_, self.converged_ = count, count == k
         if self.converged_:
-            self.embedding_ = found.embedding
-            self.labels_ = labels
+            self.embedding_, self.labels_ = F, labels
         else:
             warn(
                 f"{self.title} ended with a graph of {self.n_components_} connected components "
                 f"where {k} were asked for: the labels are by k-means instead",
                 ConvergenceWarning,
             )
-            self._label(found.embedding, k)
+            self._label(F, k)
 
     def _codes(self, kernels: KernelBank, gain: float) -> list[np.ndarray]:
         """Run stage one: return the code (n, n) of each kernel, row i for sample i."""
@@ -141,40 +155,6 @@ class CAGL(ComparedMethod):
         return check_whole("n_neighbors", self.n_neighbors)
 
 
-@dataclass(frozen=True)
-class ConsensusGraph:
-    """The graph S (n, n), w (m,), F (n, k) and the number of components of each iteration."""
-
-    graph: np.ndarray
-    weights: np.ndarray
-    embedding: np.ndarray
-    counts: list[int]
-
-
-def agree(codes: list[np.ndarray], k: int, n_neighbors: int) -> ConsensusGraph:
-    """Run stage two: learn one graph of k components from the codes (n, n), row i for sample i."""
-    w = np.full(len(codes), 1 / len(codes))
-    mean = weighted_sum(w, codes)
-    S = neighbor_weights(mean, n_neighbors)
-    F = lowest_eigenpairs(S, k)[1]
-    lam = initial_penalty(mean, F)
-    counts: list[int] = []
-    while len(counts) < CAP:
-        step(f"CAGL, iteration {len(counts) + 1}")
-        w = graph_weights(S, codes)
-        V = weighted_sum(w, codes) - lam / 2 * squared_row_distances(F)
-        S = neighbor_weights(V, n_neighbors)
-        counts.append(components(S)[0])
-        if counts[-1] > k:
-            lam /= np.sqrt(2)  # F is kept
-            continue
-        F = lowest_eigenpairs(S, k)[1]
-        if counts[-1] == k:
-            break
-        lam *= 2
-    return ConsensusGraph(S, w, F, counts)
-
-
 def initial_penalty(mean: np.ndarray, F: np.ndarray) -> float:
     """Return the ratio of the norms of the mean code and the distances; 0 if these are all 0."""
     size = np.linalg.norm(squared_row_distances(F))
@@ -183,6 +163,5 @@ def initial_penalty(mean: np.ndarray, F: np.ndarray) -> float:
 
 def graph_weights(S: np.ndarray, codes: list[np.ndarray]) -> np.ndarray:
     r"""Compute $w_p \propto 1/\|S - Z_p\|_F$ with sum 1; finite for a residual of zero."""
-    residuals = np.array([np.linalg.norm(S - Z) for Z in codes])
-    nearness = 1 / np.maximum(residuals, np.finfo(float).eps * max(residuals.max(), 1.0))
+    nearness = finite_inverse(np.array([np.linalg.norm(S - Z) for Z in codes]))
     return nearness / nearness.sum()

@@ -11,7 +11,6 @@ import numpy as np
 from ..exceptions import check_whole
 from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
-from ..progress import step
 from .base import ComparedMethod, Trace
 from .linalg import energy, top_of_projectors, unit, weighted_sum
 
@@ -91,12 +90,28 @@ class HMKC(ComparedMethod):
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         c1, c2 = self._widths(k, kernels.n_samples)
-        found = hierarchy(list(kernels), k, c1, c2)
-        self.weights_ = found.weights.beta
-        self.layer_weights_ = np.array([found.weights.omega1, found.weights.omega2])
+        K = list(kernels)
+        widest = [top_eigenpairs(each, max(c1, c2))[1] for each in K]
+        H1, H2 = [V[:, :c1] for V in widest], [V[:, :c2] for V in widest]
+        omega1 = omega2 = beta = np.full(len(K), 1 / len(K))
+        # With one view, or copies of one, all eigenvalues of the sum tie: the kernels break it.
+        average = weighted_sum(beta, K)
+        trace = Trace(self.title, tolerance=1e-5, after=1, cap=100)
+        for number in trace:
+            H = top_of_projectors(H2, beta, k, kernel=average)
+            if number % 2 == 0:  # forward and backward in turn
+                H1 = first_layers(K, H2, omega1, omega2, c1)
+                H2 = second_layers(K, H1, H, omega2, beta, c2)
+            else:
+                H2 = second_layers(K, H1, H, omega2, beta, c2)
+                H1 = first_layers(K, H2, omega1, omega2, c1)
+            links = link_strengths(K, H1, H2, H)
+            omega1, omega2, beta = (unit(link) for link in links)
+            trace.add(sum(float(np.linalg.norm(link)) for link in links))
+        self.weights_, self.layer_weights_ = beta, np.array([omega1, omega2])
         self.layer_sizes_ = np.array([c1, c2])
-        self._keep(found.trace)
-        self._label(found.H, k)
+        self._keep(trace)
+        self._label(H, k)
 
     def _widths(self, k: int, n: int) -> tuple[int, int]:
         c1 = 4 * k if self.c1 is None else check_whole("c1", self.c1)
@@ -104,63 +119,28 @@ class HMKC(ComparedMethod):
         return max(k, min(c1, n - 1)), max(k, min(c2, n - 1))
 
 
-@dataclass(frozen=True)
-class Weights:
-    """Weights (m,) of the three links: kernel to layer 1, layer 1 to 2, layer 2 to H."""
-
-    omega1: np.ndarray
-    omega2: np.ndarray
-    beta: np.ndarray
-
-
-@dataclass(frozen=True)
-class LayeredPartition:
-    """The partition H (n, k), both layers of every view, the weights, and the trace."""
-
-    H: np.ndarray
-    H1: list[np.ndarray]
-    H2: list[np.ndarray]
-    weights: Weights
-    trace: Trace
-
-
-def hierarchy(kernels: Sequence[np.ndarray], k: int, c1: int, c2: int) -> LayeredPartition:
-    """Run HMKC on kernels (n, n), starting from their leading eigenvectors."""
-    widest = [top_eigenpairs(K, max(c1, c2))[1] for K in kernels]
-    H1, H2 = [V[:, :c1] for V in widest], [V[:, :c2] for V in widest]
-    equal = np.full(len(kernels), 1 / len(kernels))
-    weights = Weights(equal, equal, equal)
-    trace = Trace(tolerance=1e-5, after=1, cap=100)
-    # With one view, or copies of one, all eigenvalues of the sum tie: the kernels break the tie.
-    average = weighted_sum(equal, kernels)
-    while True:
-        step(f"HMKC, iteration {trace.iteration}")
-        H = top_of_projectors(H2, weights.beta, k, kernel=average)
-        if len(trace.values) % 2 == 0:  # forward and backward in turn
-            H1 = first_layers(kernels, H2, weights, c1)
-            H2 = second_layers(kernels, H1, H, weights, c2)
-        else:
-            H2 = second_layers(kernels, H1, H, weights, c2)
-            H1 = first_layers(kernels, H2, weights, c1)
-        links = link_strengths(kernels, H1, H2, H)
-        weights = Weights(*(unit(link) for link in links))
-        if trace.ends_with(sum(float(np.linalg.norm(link)) for link in links)):
-            return LayeredPartition(H, H1, H2, weights, trace)
-
-
 def first_layers(
-    kernels: Sequence[np.ndarray], H2: list[np.ndarray], weights: Weights, c1: int
+    kernels: Sequence[np.ndarray],
+    H2: list[np.ndarray],
+    omega1: np.ndarray,
+    omega2: np.ndarray,
+    c1: int,
 ) -> list[np.ndarray]:
     r"""Return c1 leading eigenvectors of $\omega^1_pK_p + \omega^2_pH^2_pH^{2T}_p$ for all p."""
-    views = zip(kernels, H2, weights.omega1, weights.omega2, strict=True)
+    views = zip(kernels, H2, omega1, omega2, strict=True)
     return [top_eigenpairs(w1 * K + (w2 * B) @ B.T, c1)[1] for K, B, w1, w2 in views]
 
 
 def second_layers(
-    kernels: Sequence[np.ndarray], H1: list[np.ndarray], H: np.ndarray, weights: Weights, c2: int
+    kernels: Sequence[np.ndarray],
+    H1: list[np.ndarray],
+    H: np.ndarray,
+    omega2: np.ndarray,
+    beta: np.ndarray,
+    c2: int,
 ) -> list[np.ndarray]:
     r"""Return c2 leading eigenvectors of $\omega^2_pH^1_pH^{1T}_p + \beta_pHH^T$ for all p."""
-    views = zip(kernels, H1, weights.omega2, weights.beta, strict=True)
+    views = zip(kernels, H1, omega2, beta, strict=True)
     return [top_of_projectors([A, H], [w2, b], c2, kernel=K) for K, A, w2, b in views]
 
 

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..exceptions import InputError
+from ..exceptions import check_choice
 from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
-from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import polar, unit
 
@@ -89,40 +88,31 @@ class LFMKC(ComparedMethod):
         lam = check_number("lam", self.lam)
         H_p, H_0 = partitions(kernels, k)
         W = first_rotations(H_p, H_0, self.init)
-        found = late_fusion(H_p, H_0, W, lam, self.accumulate)
-        self.weights_ = found.gamma
-        self.rotations_ = found.W
-        self._keep(found.trace)
-        self._label(found.H, k)
-
-
-@dataclass(frozen=True)
-class AlignedPartition:
-    """The partition H (n, k), rotations W (m, k, k), weights gamma (m,), and the trace."""
-
-    H: np.ndarray
-    W: np.ndarray
-    gamma: np.ndarray
-    trace: Trace
+        H, self.rotations_, self.weights_, trace = late_fusion(H_p, H_0, W, lam, self.accumulate)
+        self._keep(trace)
+        self._label(H, k)
 
 
 def late_fusion(
     H_p: np.ndarray, H_0: np.ndarray, W: np.ndarray, lam: float, accumulate: bool = False
-) -> AlignedPartition:
-    """Run LFMKC on partitions H_p (m, n, k) and H_0 (n, k), starting from rotations W."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Trace]:
+    """Run LFMKC on partitions H_p (m, n, k) and H_0 (n, k), starting from rotations W.
+
+    Returned are the partition H (n, k), the rotations W (m, k, k), the weights gamma (m,) and the
+    trace.
+    """
     m = len(H_p)
     H, R = H_0, np.zeros_like(H_0)
     fused = fuse(np.full(m, 1 / m), H_p, W)
-    trace = Trace(tolerance=1e-6, after=2, cap=101)
-    while True:
-        step(f"LFMKC, iteration {trace.iteration}")
+    trace = Trace(LFMKC.title, tolerance=1e-6, after=2, cap=101)
+    for _ in trace:
         R = R + fused if accumulate else fused
         H = polar(R + lam * H_0, guide=H)
         W = rotations(H_p, H, W)
         gamma = unit(alignments(H_p, W, H))
         fused = fuse(gamma, H_p, W)
-        if trace.ends_with(np.vdot(H, fused + lam * H_0)):
-            return AlignedPartition(H, W, gamma, trace)
+        trace.add(np.vdot(H, fused + lam * H_0))
+    return H, W, gamma, trace
 
 
 def partitions(kernels: KernelBank, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -139,11 +129,8 @@ def partitions(kernels: KernelBank, k: int) -> tuple[np.ndarray, np.ndarray]:
 def first_rotations(H_p: np.ndarray, H_0: np.ndarray, init: str) -> np.ndarray:
     """Return the initial rotations W (m, k, k): aligned with H_0, or the identity."""
     identity = np.tile(np.eye(H_0.shape[1]), (len(H_p), 1, 1))
-    if init == "identity":
-        return identity
-    if init != "align":
-        raise InputError(f'init must be "align" or "identity", got {init!r}')
-    return rotations(H_p, H_0, identity)
+    check_choice("init", init, ("align", "identity"))
+    return identity if init == "identity" else rotations(H_p, H_0, identity)
 
 
 def rotations(H_p: np.ndarray, H: np.ndarray, before: np.ndarray) -> np.ndarray:

@@ -55,6 +55,11 @@ def unit(v: np.ndarray) -> np.ndarray:
     return v / length if length > 0 else np.full(len(v), len(v) ** -0.5)
 
 
+def finite_inverse(residuals: np.ndarray) -> np.ndarray:
+    """Return 1 / r of residuals (m,); a residual of zero counts as rounding."""
+    return 1 / np.maximum(residuals, np.finfo(float).eps * max(residuals.max(), 1.0))
+
+
 def polar(A: np.ndarray, guide: np.ndarray | None = None) -> np.ndarray:
     r"""Return the orthonormal matrix nearest to A: $\max_W Tr(W^TA)$, $W^TW = I$.
 
@@ -89,17 +94,6 @@ def polar(A: np.ndarray, guide: np.ndarray | None = None) -> np.ndarray:
 def psd_part(A: np.ndarray) -> np.ndarray:
     r"""Return the positive semi-definite part $\sum_{\lambda_i > 0} \lambda_i v_iv_i^T$ of A."""
     return psd_part_and_top(A, 0)[0]
-
-
-def positive_with(A: np.ndarray, ridge: float) -> bool:
-    """Test whether $A + rI$ is positive definite by one Cholesky factorization, n^3 / 3.
-
-    >>> positive_with(np.diag([1.0, -0.5]), 1.0), positive_with(np.diag([1.0, -2.0]), 1.0)
-    (True, False)
-    """
-    shifted = A.copy()
-    shifted.flat[:: len(A) + 1] += ridge
-    return bool(scipy.linalg.lapack.dpotrf(shifted.T, overwrite_a=1, clean=0)[1] == 0)
 
 
 def psd_part_and_top(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:

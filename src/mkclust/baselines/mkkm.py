@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
-from ..progress import step
 from .base import ComparedMethod, Trace
 from .linalg import residuals, weighted_sum
 
@@ -69,32 +65,17 @@ class MKKM(ComparedMethod):
     )
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        found = multiple_kernel_kmeans(list(kernels), k)
-        self.weights_ = found.theta
-        self._keep(found.trace)
-        self._label(found.H, k)
-
-
-@dataclass(frozen=True)
-class WeightedPartition:
-    """The partition H (n, k), the weights theta (m,) computed from it, and the trace."""
-
-    H: np.ndarray
-    theta: np.ndarray
-    trace: Trace
-
-
-def multiple_kernel_kmeans(kernels: Sequence[np.ndarray], k: int) -> WeightedPartition:
-    """Run MKKM on kernels (n, n), starting from equal weights."""
-    theta = np.full(len(kernels), 1 / len(kernels))
-    trace = Trace(tolerance=1e-4, after=2, cap=50)
-    while True:
-        step(f"MKKM, iteration {trace.iteration}")
-        H = top_eigenpairs(weighted_sum(theta**2, kernels), k)[1]
-        a = residuals(kernels, H)
-        theta = inverse_weights(a)
-        if trace.ends_with(theta**2 @ a):
-            return WeightedPartition(H, theta, trace)
+        K = list(kernels)
+        theta = np.full(len(K), 1 / len(K))
+        trace = Trace(self.title, tolerance=1e-4, after=2, cap=50)
+        for _ in trace:
+            H = top_eigenpairs(weighted_sum(theta**2, K), k)[1]
+            a = residuals(K, H)
+            theta = inverse_weights(a)
+            trace.add(theta**2 @ a)
+        self.weights_ = theta
+        self._keep(trace)
+        self._label(H, k)
 
 
 def inverse_weights(a: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
-from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import gram, residuals, simplex_qp, weighted_sum
 
@@ -81,37 +79,18 @@ class MKKMMR(ComparedMethod):
     lam: float = 1.0
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        lam = check_number("lam", self.lam)
-        found = regularized_kernel_kmeans(list(kernels), k, lam)
-        self.weights_ = found.gamma
-        self._keep(found.trace)
-        self._label(found.H, k)
-
-
-@dataclass(frozen=True)
-class RegularizedPartition:
-    """The partition H (n, k), the weights gamma (m,) computed from it, and the trace."""
-
-    H: np.ndarray
-    gamma: np.ndarray
-    trace: Trace
-
-
-def regularized_kernel_kmeans(
-    kernels: Sequence[np.ndarray], k: int, lam: float
-) -> RegularizedPartition:
-    """Run MKKM-MR on kernels (n, n), starting from equal weights."""
-    M = gram(kernels)
-    gamma = np.full(len(kernels), 1 / len(kernels))
-    trace = Trace(tolerance=1e-6, after=2, cap=100)
-    while True:
-        step(f"MKKM-MR, iteration {trace.iteration}")
-        H = top_eigenpairs(weighted_sum(gamma, kernels), k)[1]
-        Q = lam * M + 2 * np.diag(residuals(kernels, H))
-        objective = gamma @ Q @ gamma / 2  # with the weights that H was computed from
-        gamma = sparse_weights(Q)
-        if trace.ends_with(objective):
-            return RegularizedPartition(H, gamma, trace)
+        lam, K = check_number("lam", self.lam), list(kernels)
+        M = gram(K)
+        gamma = np.full(len(K), 1 / len(K))
+        trace = Trace(self.title, tolerance=1e-6, after=2, cap=100)
+        for _ in trace:
+            H = top_eigenpairs(weighted_sum(gamma, K), k)[1]
+            Q = lam * M + 2 * np.diag(residuals(K, H))
+            trace.add(gamma @ Q @ gamma / 2)  # with the weights that H was computed from
+            gamma = sparse_weights(Q)
+        self.weights_ = gamma
+        self._keep(trace)
+        self._label(H, k)
 
 
 def sparse_weights(Q: np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
-from ..progress import step
 from .base import POWERS_OF_TWO, ComparedMethod, Trace, check_number
 from .linalg import energy, gram, psd_part_and_top, simplex_qp, weighted_sum
 
@@ -85,41 +84,22 @@ class ONKC(ComparedMethod):
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         rho = check_number("rho", self.rho, above=True)
-        lam = check_number("lam", self.lam)
-        found = neighborhood_kernel(list(kernels), k, rho, lam)
-        self.weights_ = found.gamma
-        self.kernel_ = found.G
-        self._keep(found.trace)
-        self._label(found.H, k)
-
-
-@dataclass(frozen=True)
-class NeighborhoodKernel:
-    """The partition H (n, k), the weights gamma (m,), the kernel G (n, n), and the trace."""
-
-    H: np.ndarray
-    gamma: np.ndarray
-    G: np.ndarray
-    trace: Trace
-
-
-def neighborhood_kernel(
-    kernels: Sequence[np.ndarray], k: int, rho: float, lam: float
-) -> NeighborhoodKernel:
-    """Run ONKC on kernels (n, n), starting from equal weights."""
-    M = gram(kernels)
-    K = weighted_sum(np.full(len(kernels), 1 / len(kernels)), kernels)
-    G, H_next = optimal_kernel(K, top_eigenpairs(K, k)[1], rho)
-    trace = Trace(tolerance=1e-3, after=2, cap=50)
-    while True:
-        step(f"ONKC, iteration {trace.iteration}")
-        H = H_next
-        gamma = kernel_weights(kernels, M, G, rho, lam)
-        K = weighted_sum(gamma, kernels)
-        G, H_next = optimal_kernel(K, H, rho)
-        value = objective(G, H, K, rho) + lam / 2 * gamma @ M @ gamma
-        if trace.ends_with(value):
-            return NeighborhoodKernel(H, gamma, G, trace)
+        lam, K_p = check_number("lam", self.lam), list(kernels)
+        M = gram(K_p)
+        K = weighted_sum(np.full(len(K_p), 1 / len(K_p)), K_p)
+        G, following = optimal_kernel(K, top_eigenpairs(K, k)[1], rho)
+        trace = Trace(self.title, tolerance=1e-3, after=2, cap=50)
+        for _ in trace:
+            H = following
+            gamma = kernel_weights(K_p, M, G, rho, lam)
+            K = weighted_sum(gamma, K_p)
+            G, following = optimal_kernel(K, H, rho)
+            residual = np.trace(G) - energy(G, H)
+            distance = np.linalg.norm(G - K) ** 2
+            trace.add(residual + rho / 2 * distance + lam / 2 * gamma @ M @ gamma)
+        self.weights_, self.kernel_ = gamma, G
+        self._keep(trace)
+        self._label(H, k)
 
 
 def kernel_weights(
@@ -142,8 +122,3 @@ def optimal_kernel(K: np.ndarray, H: np.ndarray, rho: float) -> tuple[np.ndarray
     shifted = K + (H / rho) @ H.T
     shifted.flat[:: len(K) + 1] -= 1 / rho
     return psd_part_and_top(shifted, H.shape[1])
-
-
-def objective(G: np.ndarray, H: np.ndarray, K: np.ndarray, rho: float) -> float:
-    """Compute the first two terms: the residual of G and its distance from K."""
-    return float(np.trace(G) - energy(G, H) + rho / 2 * np.linalg.norm(G - K) ** 2)

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_random_state
 
 from ..kernels.bank import KernelBank
 from ..linalg.kmeans import kmeans_labels, unit_rows
-from ..progress import step
 from .base import ComparedMethod, Trace
 from .lfmkc import alignments, first_rotations, fuse, partitions, rotations
 from .linalg import polar, unit
@@ -39,9 +38,6 @@ class OPLF(ComparedMethod):
     init : {"align", "identity"}
         Initial rotations: aligned with the average kernel's partition, or $W_p = I$ as published.
         With ``"identity"`` the result depends on the arbitrary signs of eigenvectors.
-    reseed : bool
-        Assign to each empty cluster the sample with the lowest score in its own cluster. The
-        objective may then fall.
     kernel, kernel_params, center, normalize, indefinite, columns, missing, n_init, random_state
         See KernelClusterer.
     missing_rows
@@ -82,69 +78,46 @@ class OPLF(ComparedMethod):
     reference = "X. Liu et al., One Pass Late Fusion Multi-view Clustering, ICML 2021"
 
     init: str = "align"
-    reseed: bool = False
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         H_p, H_0 = partitions(kernels, k)
         W = first_rotations(H_p, H_0, self.init)
         seed = check_random_state(self.random_state)
         C = first_centroids(H_0, kmeans_labels(H_0, k, n_init=self.n_init, random_state=seed))
-        found = one_pass(H_p, C, W, self.reseed)
-        self.embedding_ = found.R
-        self.weights_ = found.beta
-        self.rotations_ = found.W
-        self.centroids_ = found.C
-        self.empty_clusters_ = empty_clusters(found.labels, k)
-        self._keep(found.trace)
-        self._keep_labels(found.labels, k, "reseed=True fills empty clusters")
-
-
-@dataclass(frozen=True)
-class OnePassClusters:
-    """Labels (n,), fused partition R (n, k), C (k, k), W (m, k, k), beta (m,), and the trace."""
-
-    labels: np.ndarray
-    R: np.ndarray
-    C: np.ndarray
-    W: np.ndarray
-    beta: np.ndarray
-    trace: Trace
+        labels, self.embedding_, self.centroids_, self.rotations_, self.weights_, trace = one_pass(
+            H_p, C, W
+        )
+        self.empty_clusters_ = empty_clusters(labels, k)
+        self._keep(trace)
+        self._keep_labels(labels, k, "the method does not prevent empty clusters")
 
 
 def one_pass(
-    H_p: np.ndarray, C: np.ndarray, W: np.ndarray, reseed: bool = False
-) -> OnePassClusters:
-    """Run OPLF on partitions H_p (m, n, k), starting from centroids C and rotations W."""
+    H_p: np.ndarray, C: np.ndarray, W: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, Trace]:
+    """Run OPLF on partitions H_p (m, n, k), starting from centroids C and rotations W.
+
+    Returned are the labels (n,), the fused partition R (n, k), C (k, k), W (m, k, k), the weights
+    beta (m,) and the trace.
+    """
     m = len(H_p)
     R = fuse(np.full(m, m**-0.5), H_p, W)
-    trace = Trace(tolerance=1e-4, after=2, cap=100)
-    while True:
-        step(f"OPLF, iteration {trace.iteration}")
-        labels = assign_labels(R @ C.T, reseed)
+    trace = Trace(OPLF.title, tolerance=1e-4, after=2, cap=100)
+    for _ in trace:
+        labels = (R @ C.T).argmax(axis=1)  # the first on ties
         C = centroids(R, labels, C)
         YC = C[labels]
         beta = view_weights(alignments(H_p, W, YC))
         W = rotations(H_p, YC, W)
         R = fuse(beta, H_p, W)
-        if trace.ends_with(np.vdot(YC, R)):
-            return OnePassClusters(labels, R, C, W, beta, trace)
+        trace.add(np.vdot(YC, R))
+    return labels, R, C, W, beta, trace
 
 
 def first_centroids(H_0: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Average the unit rows of H_0 (n, k) by cluster and make the means orthonormal (k, k)."""
     sizes = np.bincount(labels, minlength=H_0.shape[1])
     return polar(_sums(unit_rows(H_0), labels) / np.maximum(sizes, 1)[:, None])
-
-
-def assign_labels(scores: np.ndarray, reseed: bool) -> np.ndarray:
-    """Return the column of the largest score in each row (n, k), the first on ties."""
-    labels = scores.argmax(axis=1)
-    if reseed:
-        own = scores.max(axis=1)
-        for cluster in empty_clusters(labels, scores.shape[1]):
-            shared = np.bincount(labels)[labels] > 1  # do not empty another cluster
-            labels[np.where(shared, own, np.inf).argmin()] = cluster
-    return labels
 
 
 def centroids(R: np.ndarray, labels: np.ndarray, before: np.ndarray) -> np.ndarray:

@@ -9,24 +9,18 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from ..agreement.cache import reused, shared_views
-from ..agreement.subspaces import GraphSubspaces
-from ..base import INDEFINITE, Partitions
-from ..data.memory import require_memory
+from ..agreement.subspaces import Subspaces
+from ..base import INDEFINITE, Partitions, default_n_neighbors
+from ..data.memory import make_once, require_memory, shared_views
+from ..data.values import COMPONENTS, KERNEL
 from ..data.views import MultiView
 from ..exceptions import check_choice, check_whole
-from ..graphs.affinity import (
-    CenteredGraph,
-    default_n_neighbors,
-    degree_normalized,
-    knn_affinity,
-    placed,
-)
-from ..graphs.metrics import EUCLIDEAN, KERNEL_DISTANCE, Metric, view_metrics
+from ..graphs.affinity import CenteredGraph, degree_normalized, knn_affinity, pad_graph
+from ..graphs.metrics import EUCLIDEAN, KERNEL_DISTANCE, UNSCALED, Metric, view_metrics
 from ..graphs.neighbors import neighborhood
-from ..kernels.functions import dense
 from ..kernels.given import check_kernel
 from ..linalg.eigenpairs import top_eigenpairs
+from ..linalg.scaling import dense
 from ..progress import step
 from .base import FitsCompleteRows, check_number
 
@@ -58,9 +52,9 @@ class SNF(FitsCompleteRows):
     n_iter : int
         Number of iterations of the diffusion.
     metric : {"sqeuclidean", "euclidean"}
-        Squared or plain Euclidean distances $\rho$. Columns are standardized first. The
-        manual of the authors' program has the former, the paper the latter. For given kernels
-        the squared distance is $K_{ii} + K_{jj} - 2K_{ij}$.
+        Squared or plain Euclidean distances $\rho$. Columns are standardized first, except
+        components. The manual of the authors' program has the former, the paper the latter. For
+        given kernels the squared distance is $K_{ii} + K_{jj} - 2K_{ij}$.
     precomputed : bool
         Whether the views are n x n kernel matrices.
     indefinite : {"raise", "shift", "ignore"}
@@ -134,10 +128,11 @@ class SNF(FitsCompleteRows):
         what = f"the networks of SNF of {n} samples in {m} views"
         require_memory(8.0 * n**2 * (m + 5), what, "use graph fusion")
         key = ("snf", *map(id, views.views), views.kernels, self.indefinite, *settings)
-        self.graph_ = reused(key, views, partial(self._fused, views, *settings))
+        self.graph_ = make_once(key, views, partial(self._fused, views, *settings))
 
         self.n_iter_ = int(self.n_iter)
-        self.metric_ = KERNEL_DISTANCE if views.kernels else EUCLIDEAN
+        names = {KERNEL: KERNEL_DISTANCE, COMPONENTS: UNSCALED}
+        self.metric_ = ", ".join(dict.fromkeys(names.get(kind, EUCLIDEAN) for kind in views.kinds))
         self.n_neighbors_ = min(int(self.n_neighbors), len(views) - 1)
         if self.n_neighbors_ < self.n_neighbors:
             self.notes_ = (
@@ -201,10 +196,10 @@ class SNF(FitsCompleteRows):
             found.append(knn_affinity(neighborhood(metric, count), count))
         return found
 
-    def subspaces(self, views: MultiView, size: int) -> GraphSubspaces:
+    def subspaces(self, views: MultiView, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every view's kNN graph."""
         graphs = [CenteredGraph(graph) for graph in self._view_graphs(views, int(self.n_clusters))]
-        found = GraphSubspaces(graphs, views.names, views.present)
+        found = Subspaces(graphs, views.names, views.present)
         found.grow(min(size, len(views)))
         return found
 
@@ -212,7 +207,7 @@ class SNF(FitsCompleteRows):
         """Return the mean (n, n) of the kNN graphs of all views, degree-normalized."""
         graphs = self._view_graphs(views, k)
         if views.present is not None:
-            graphs = list(map(placed, graphs, views.present.T))
+            graphs = list(map(pad_graph, graphs, views.present.T))
         return degree_normalized(sp.csr_array(sum(graphs) / len(graphs)))
 
 

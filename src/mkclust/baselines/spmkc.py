@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from ..exceptions import DegenerateWarning, warn
 from ..kernels.bank import KernelBank
 from ..linalg.eigenpairs import top_eigenpairs
 from ..linalg.scaling import inverse_roots
-from ..progress import step
 from .base import ComparedMethod, Trace, check_number
 from .graph_learning import clipped_ridge, expression_value, self_expression
 from .linalg import gram, psd_part, simplex_qp, weighted_sum
@@ -95,21 +94,28 @@ class SPMKC(ComparedMethod):
     lam4: float = 1.0
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        penalties = self._penalties()
-        found, trace = learn(list(kernels), penalties)
-        self.graph_ = found.Z
-        self.weights_ = found.w
+        lam1 = check_number("lam1", self.lam1)
+        lam2 = check_number("lam2", self.lam2, above=True)
+        lam3 = check_number("lam3", self.lam3, above=True)
+        lam4 = check_number("lam4", self.lam4)
+        gain, ridge, K_p = 1 + lam1, 2 * lam2, list(kernels)
+        M = gram(K_p)
+        w = np.full(len(K_p), 1 / len(K_p))
+        K = psd_part(weighted_sum(w, K_p))  # unchanged unless a given kernel is indefinite
+        Z = clipped_ridge(K, gain, ridge)
+        trace = Trace(self.title, tolerance=1e-3, after=0, cap=20)
+        for _ in trace:
+            before, Z = Z, self_expression(K, gain, ridge, Z)
+            K = kernel_step(weighted_sum(w, K_p), Z, gain, lam3)
+            w = weight_step(K, K_p, M, lam3, lam4)
+            misfit = np.linalg.norm(K - weighted_sum(w, K_p))
+            value = expression_value(K, Z, gain, ridge) + lam3 * misfit**2 + lam4 * w @ w
+            settled = np.linalg.norm(Z - before) <= trace.tolerance * np.linalg.norm(Z)
+            trace.add(float(value), settled=bool(settled))
+        self.graph_, self.weights_ = Z, w
         self._keep(trace)
         self._warn_if_collapsed(kernels.names)
-        self._label(spectral_embedding(affinity(found.Z), k), k)
-
-    def _penalties(self) -> Penalties:
-        return Penalties(
-            check_number("lam1", self.lam1),
-            check_number("lam2", self.lam2, above=True),
-            check_number("lam3", self.lam3, above=True),
-            check_number("lam4", self.lam4),
-        )
+        self._label(spectral_embedding(affinity(Z), k), k)
 
     def _warn_if_collapsed(self, names: Sequence[str]) -> None:
         heaviest = int(self.weights_.argmax())
@@ -121,86 +127,24 @@ class SPMKC(ComparedMethod):
             )
 
 
-class Penalties(NamedTuple):
-    """The four weights of the objective, and the parameters of the Z step that follow."""
-
-    lam1: float
-    lam2: float
-    lam3: float
-    lam4: float
-
-    @property
-    def gain(self) -> float:
-        return 1 + self.lam1
-
-    @property
-    def ridge(self) -> float:
-        return 2 * self.lam2
-
-
-@dataclass(frozen=True)
-class State:
-    """The graph Z and the kernel K, both (n, n), and the weights w (m,)."""
-
-    Z: np.ndarray
-    K: np.ndarray
-    w: np.ndarray
-
-
-def learn(kernels: list[np.ndarray], lam: Penalties) -> tuple[State, Trace]:
-    """Run block coordinate descent from equal weights until Z changes by at most 0.1 %."""
-    M = gram(kernels)
-    state = initial_state(kernels, lam)
-    trace = Trace(tolerance=1e-3, after=0, cap=20)
-    while True:
-        step(f"SPMKC, iteration {len(trace.values) + 1}")
-        Z = graph_step(state, lam)
-        K = kernel_step(weighted_sum(state.w, kernels), Z, lam)
-        w = weight_step(K, kernels, M, lam)
-        moved = np.linalg.norm(Z - state.Z)
-        state = State(Z, K, w)
-        settled = moved <= trace.tolerance * np.linalg.norm(Z)
-        if trace.record(objective(state, kernels, lam), settled):
-            return state, trace
-
-
-def initial_state(kernels: list[np.ndarray], lam: Penalties) -> State:
-    """Return equal weights, the mean kernel, and its clipped ridge solution."""
-    w = np.full(len(kernels), 1 / len(kernels))
-    K = psd_part(weighted_sum(w, kernels))  # unchanged unless a given kernel is indefinite
-    return State(clipped_ridge(K, lam.gain, lam.ridge), K, w)
-
-
-def objective(state: State, kernels: list[np.ndarray], lam: Penalties) -> float:
-    """Compute the objective, which every step lowers."""
-    expression = expression_value(state.K, state.Z, lam.gain, lam.ridge)
-    misfit = np.linalg.norm(state.K - weighted_sum(state.w, kernels))
-    return float(expression + lam.lam3 * misfit**2 + lam.lam4 * state.w @ state.w)
-
-
-def graph_step(state: State, lam: Penalties) -> np.ndarray:
-    """Compute the best Z for the kernel, starting from the previous Z."""
-    return self_expression(state.K, lam.gain, lam.ridge, state.Z)
-
-
-def kernel_step(mixture: np.ndarray, Z: np.ndarray, lam: Penalties) -> np.ndarray:
+def kernel_step(mixture: np.ndarray, Z: np.ndarray, gain: float, lam3: float) -> np.ndarray:
     r"""Compute the best K for the graph and the mixture $\sum_pw_pK_p$: the PSD part of
 
     $$\sum_pw_pK_p - \tfrac1{2\lambda_3}[\tfrac12(I + ZZ^T) - \tfrac{1+\lambda_1}2(Z + Z^T)]$$
     """
     slope = Z @ Z.T
     slope.flat[:: len(Z) + 1] += 1
-    slope -= lam.gain * (Z + Z.T)
-    return psd_part(mixture - slope / (4 * lam.lam3))
+    slope -= gain * (Z + Z.T)
+    return psd_part(mixture - slope / (4 * lam3))
 
 
 def weight_step(
-    K: np.ndarray, kernels: list[np.ndarray], M: np.ndarray, lam: Penalties
+    K: np.ndarray, kernels: list[np.ndarray], M: np.ndarray, lam3: float, lam4: float
 ) -> np.ndarray:
     """Compute the best weights for the kernel K; M (m, m) holds the traces Tr(K_p K_q)."""
     overlaps = np.array([np.vdot(kernel, K) for kernel in kernels])
-    Q = 2 * (lam.lam3 * M + lam.lam4 * np.eye(len(M)))
-    return simplex_qp(Q, -2 * lam.lam3 * overlaps)
+    Q = 2 * (lam3 * M + lam4 * np.eye(len(M)))
+    return simplex_qp(Q, -2 * lam3 * overlaps)
 
 
 def affinity(Z: np.ndarray, kept: float = KEPT) -> np.ndarray:

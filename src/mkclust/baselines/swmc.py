@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..exceptions import InputError, check_whole
+from ..exceptions import check_choice, check_whole
 from ..kernels.bank import KernelBank
-from ..progress import step
 from .base import ComparedMethod, Trace
 from .graph_learning import (
     components,
@@ -16,7 +15,7 @@ from .graph_learning import (
     lowest_eigenpairs,
     squared_row_distances,
 )
-from .linalg import project_rows, weighted_sum
+from .linalg import finite_inverse, project_rows, weighted_sum
 
 ZERO = 1e-10  # Laplacian eigenvalues with a smaller sum count as zeros
 INNER_CAP = 50
@@ -87,46 +86,27 @@ class SWMC(ComparedMethod):
     n_neighbors: int = 10
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        fusion = fuse(self._graphs(kernels), k)
-        self.graph_ = fusion.graph
-        self.weights_ = fusion.weights
-        self.n_components_, labels = components(fusion.graph)
-        self._keep(fusion.trace)
+        graphs = self._graphs(kernels)
+        alpha = np.full(len(graphs), 1 / len(graphs))
+        F = lowest_eigenpairs(weighted_sum(alpha, graphs), k)[1]
+        trace = Trace(self.title, tolerance=1e-8, after=0, cap=50)
+        for _ in trace:
+            S, F = rank_constrained_graph(weighted_sum(alpha, graphs), alpha.sum(), k, F)
+            misfits = np.array([np.linalg.norm(S - graph) for graph in graphs])
+            alpha = finite_inverse(misfits) / 2
+            change = abs(misfits.sum() - trace.values[-1]) if trace.values else np.inf
+            trace.add(misfits.sum(), settled=change < trace.tolerance)
+        self.graph_, self.weights_ = S, alpha
+        self.n_components_, labels = components(S)
+        self._keep(trace)
         self._keep_labels(labels, k, "clusters are the connected components of the learned graph")
 
     def _graphs(self, kernels: KernelBank) -> list[np.ndarray]:
-        if self.graph not in ("neighbors", "kernel"):
-            raise InputError(f'graph must be "neighbors" or "kernel", got {self.graph!r}')
+        check_choice("graph", self.graph, ("neighbors", "kernel"))
         n_neighbors = check_whole("n_neighbors", self.n_neighbors)
         if self.graph == "kernel":
             return list(kernels)
         return [kernel_neighbors(K, n_neighbors) for K in kernels]
-
-
-@dataclass(frozen=True)
-class FusedGraph:
-    """The common graph S (n, n), the weights alpha (m,) and the objective's trace."""
-
-    graph: np.ndarray
-    weights: np.ndarray
-    trace: Trace
-
-
-def fuse(graphs: list[np.ndarray], k: int) -> FusedGraph:
-    """Run SWMC on the graphs (n, n) of all views, starting from equal weights."""
-    alpha = np.full(len(graphs), 1 / len(graphs))
-    F = lowest_eigenpairs(weighted_sum(alpha, graphs), k)[1]
-    trace = Trace(tolerance=1e-8, after=0, cap=50)
-    while True:
-        step(f"SWMC, iteration {len(trace.values) + 1}")
-        A = weighted_sum(alpha, graphs)
-        S, F = rank_constrained_graph(A, alpha.sum(), k, F)
-        residuals = np.array([np.linalg.norm(S - graph) for graph in graphs])
-        alpha = self_weights(residuals)
-        value = residuals.sum()
-        change = abs(value - trace.values[-1]) if trace.values else np.inf
-        if trace.record(value, change < trace.tolerance):
-            return FusedGraph(S, alpha, trace)
 
 
 def rank_constrained_graph(
@@ -171,9 +151,3 @@ def edges(A: np.ndarray) -> np.ndarray:
     alone = np.flatnonzero(~support.any(axis=1))
     support[alone, alone] = True
     return support
-
-
-def self_weights(residuals: np.ndarray) -> np.ndarray:
-    r"""Compute $\alpha_v = 1/(2\|S - A_v\|_F)$, which stays finite for a residual of zero."""
-    floor = np.finfo(float).eps * max(residuals.max(), 1.0)
-    return 0.5 / np.maximum(residuals, floor)

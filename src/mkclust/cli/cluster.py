@@ -16,8 +16,9 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from ..agreement.cache import shared_views
 from ..base import MultiViewClusterer
+from ..data.alignment import match_samples
+from ..data.memory import shared_views
 from ..data.preparation import prepare_views
 from ..exceptions import InputError, MkclustWarning
 from ..inspection import Annotations, Stability, choose_k, compare_annotations, verdict
@@ -25,9 +26,8 @@ from ..large.blocks import open_client
 from ..large.views import LargeViews
 from ..methods import DEFAULT, estimator_for
 from ..progress import listening
-from ..report import pageable, prepare_report, write_report
-from ..report.answers import answer_questions
 from ..report.words import counted
+from ..report.writing import answer_questions, pageable, prepare_report, write_report
 from . import app
 from .arguments import (
     AsJson,
@@ -297,7 +297,7 @@ def comparison(
             "--annotations needs samples with names, so that its rows can be matched; the views "
             "have none (--id names the column)"
         )
-    from ..io.tables import match_samples, read_table
+    from ..io.tables import read_table
 
     frame = read_table(path)
     table = match_samples(frame, data.index, id if id in frame.columns else None)

@@ -23,7 +23,7 @@ import numpy as np
 
 from .._version import __version__
 from ..base import MultiViewClusterer
-from ..data.checksums import joint_checksum, view_checksums
+from ..data.views import joint_checksum, view_checksums
 from ..exceptions import FileFormatError, InputError
 from ..inspection import (
     Annotations,
@@ -36,7 +36,6 @@ from ..inspection import (
     ViewInfluence,
 )
 from ..inspection.annotations import Comparison
-from ..inspection.view_influence import LeftOut
 from ..io.results import FORMAT, RESULT, changed_files, file_checksum, read_result
 from ..metrics import evaluate
 from ..report.words import description
@@ -361,17 +360,13 @@ def _stability_table(found: Stability) -> Table:
 
 
 def _influence(found: ViewInfluence) -> dict[str, Any]:
-    left = found.without_unrelated
     return {
         "unrelated": list(found.unrelated),
         "agreement": dict(zip(found.names, plain(found.agreement), strict=True)),
-        "without": {left.views[0]: _left_out(left) for left in found.without},
-        "without_unrelated": None if left is None else _left_out(left),
+        "without": {
+            left.view: {"ari": plain(left.ari), "samples": len(left.rows)} for left in found.without
+        },
     }
-
-
-def _left_out(left: LeftOut) -> dict[str, Any]:
-    return _chosen(left, "views", "ari") | {"samples": len(left.rows)}
 
 
 def explanation_of(found: Explanation) -> dict[str, Any]:

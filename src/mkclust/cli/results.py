@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..data.checksums import view_checksums
 from ..data.preparation import prepare_views
+from ..data.views import view_checksums
 from ..exceptions import InputError
 from ..inspection import Alternatives
 from ..inspection import explain as explain_model

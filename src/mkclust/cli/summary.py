@@ -14,12 +14,11 @@ from ..metrics import evaluate
 from ..report.words import METRICS, counted, number
 from .arguments import clean
 
-BAR = 24  # characters of the longest bar
+BAR = 16  # characters of the longest bar
 GAP = 3  # characters between two columns
 TITLES = {  # of the answers that are printed; the report has the others
     ChoiceOfK: "Number of clusters",
     Explanation: "Explanation",
-    Markers: "Markers",
     Annotations: "Annotations",
 }
 
@@ -33,15 +32,14 @@ def print_summary(console: Console, run: Any, data: Any) -> None:
     clusters = counted(int(model.labels_.max()) + 1, "cluster")
     console.print(f"{len(data)} samples, {what}, {clusters} by {model.title}")
     console.print(_views_table(model, data))
-    console.print(_cluster_table(model))
+    console.print(_cluster_table(model, next((a for a in answers if isinstance(a, Markers)), None)))
     if data.labels is not None:
         scores = evaluate(data.labels, model.labels_).items()
         listed = "   ".join(f"{METRICS[name]} {value:.3f}" for name, value in scores)
         console.print(f"Known classes: [bold]{listed}[/]")
     for answer in answers:
         if (title := TITLES.get(type(answer))) is not None:
-            text = str(answer).partition(";")[0] if isinstance(answer, Markers) else str(answer)
-            console.print(f"[bold]{title}:[/] {clean(text)}")
+            console.print(f"[bold]{title}:[/] {clean(str(answer))}")
     for line in run.skipped:
         console.print(f"[dim]{clean(line)}[/]")
     for note in run.warned:
@@ -90,15 +88,21 @@ def _known(model: Any) -> dict[str, list[str]]:
     return found
 
 
-def _cluster_table(model: Any) -> Table:
-    """Return a row per cluster: its size, and how reproducible it is where that is known."""
+def _cluster_table(model: Any, markers: Markers | None) -> Table:
+    """Return a row per cluster: its size, how reproducible it is, and its first marker."""
     sizes = np.bincount(model.labels_)
     certain = model.verdict_.confidence
     kept = None if certain is None else certain.clusters
     table = column_table("cluster", "samples", *([] if kept is None else ["confidence"]))
-    table.add_column("")
+    table.add_column("", min_width=BAR)
+    if markers is not None:
+        table.add_column("first marker (effect)", no_wrap=True, overflow="ellipsis")
     for label, size in enumerate(sizes):
         bar = "█" * max(1, round(BAR * size / sizes.max())) if size else ""
         shown = [] if kept is None else [number(kept[label], 2)]
-        table.add_row(str(label), str(size), *shown, f"[blue]{bar}[/]")
+        first = [] if markers is None else [
+            f"{clean(markers.name(place))} ({markers.effect[place]:+.1f})"
+            for place in markers.top(label, 1)
+        ]  # fmt: skip
+        table.add_row(str(label), str(size), *shown, f"[blue]{bar}[/]", *first)
     return table

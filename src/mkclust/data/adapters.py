@@ -6,6 +6,7 @@ here. ``pip install 'mkclust[omics]'`` installs them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,8 +15,7 @@ import scipy.sparse as sp
 
 from ..exceptions import InputError
 from .alignment import place_rows, rows_of
-from .input import is_omics
-from .values import column_names
+from .values import column_names, is_omics
 from .views import MultiView
 
 
@@ -118,8 +118,12 @@ def join_by_name(
     for name, (matrix, names) in views.items():
         rows = rows_of(samples, names)
         if np.count_nonzero(rows >= 0) < len(names):
+            twice = [own for own, count in Counter(names).items() if count > 1]
             raise InputError(
-                f"view {name!r}: its sample names are not unique, or differ from the others"
+                f"view {name!r}: several samples are named {twice[0]!r} (obs_names_make_unique() "
+                "numbers them, before modalities are joined)"
+                if twice
+                else f"view {name!r}: its sample names differ from those of the object"
             )
         in_order = np.array_equal(rows, np.arange(len(names)))
         matrices.append(matrix if in_order else place_rows(matrix, rows, kernels=False))

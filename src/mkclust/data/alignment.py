@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..exceptions import InputError, KeyColumnWarning, PositionWarning, warn
-from .values import SHOWN, is_frame, is_polars, list_names, text_columns
+from .values import SHOWN, is_frame, list_names, text_columns
 
 # Compared without case, spaces and punctuation.
 OWNERS = (
@@ -35,6 +35,7 @@ KEYS = frozenset(
 )  # fmt: skip
 POSSIBLE_KEYS = frozenset({*OWNERS, *NUMBERS, "pid", "uid", "sid", "eid", "iid", "mrn"})
 FEW = 10  # rows: below, distinct whole numbers are no evidence for a key
+ROWS = "names of rows"  # the index of a table of annotations, in messages
 OVERLAP = 0.5  # share of the smaller table's key values that another table must have
 
 
@@ -85,7 +86,7 @@ def set_sample_names(
     notes : list of str
     """
     given = [key] * len(items) if key is None or isinstance(key, str) else list(key)
-    tables = [p for p, item in enumerate(items) if is_frame(item) or is_polars(item)]
+    tables = [p for p, item in enumerate(items) if is_frame(item)]
     keys: dict[int, Any] = {}
     for p in tables:
         if given[p] is not None and _require_key(items[p], names[p], given[p]):
@@ -93,7 +94,7 @@ def set_sample_names(
     unnamed = [p for p in tables if given[p] is None and not _has_names(items[p])]
     found, notes = _recognize_keys(items, names, unnamed)
     keys |= found
-    made = [_set_index(item, keys[p]) if p in keys else item for p, item in enumerate(items)]
+    made = [item.set_index(keys[p]) if p in keys else item for p, item in enumerate(items)]
     said = [f"Column {keys[p]!r} of view {names[p]!r} names the samples." for p in sorted(keys)]
     return made, tuple(keys.get(p) for p in range(len(items))), [*notes, *said]
 
@@ -162,7 +163,7 @@ def as_text(names: Any) -> list[str]:
 def _require_key(frame: Any, name: str, key: Any) -> bool:
     """Return whether the given key is a column, False for the index; refuse anything else."""
     if key not in list(frame.columns):
-        if is_frame(frame) and frame.index.name == key:
+        if frame.index.name == key:
             return False
         raise InputError(
             f"view {name!r} has no column {key!r}; its columns are "
@@ -221,26 +222,22 @@ def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
     """
     if len(frames) < 2:
         return None
-    best: list[Any] = []
-    for column in list(frames[0].columns):
-        if not all(list(frame.columns).count(column) == 1 for frame in frames):
-            continue
-        rank = _key_rank(frames, column)
-        if rank is not None and (not best or rank <= best[0][0]):
-            best = [*(b for b in best if b[0] == rank), (rank, column)]
-    if not best:
+    common = [c for c in frames[0].columns if all(list(f.columns).count(c) == 1 for f in frames)]
+    ranks = {c: rank for c in common if (rank := _key_rank(frames, c)) is not None}
+    if not ranks:
         return None
-    rank, column = best[0]
-    pairings = [_pairing(frames, other) for _, other in best]
+    rank = min(ranks.values())
+    best = [column for column in common if ranks.get(column) == rank]
+    pairings = [_pairing(frames, column) for column in best]
     if any(pairing != pairings[0] for pairing in pairings[1:]):
         if rank == 3:
             return None
         raise InputError(
-            f"columns {list_names([c for _, c in best])} of {', '.join(names)} could each name the "
+            f"columns {list_names(best)} of {', '.join(names)} could each name the "
             "samples, but pair the rows differently: say by id= which one does",
             parameter="id",
         )
-    return column
+    return best[0]
 
 
 def _key_rank(frames: Sequence[Any], column: Any) -> int | None:
@@ -283,23 +280,13 @@ def _own_key(frame: Any) -> Any:
     return None
 
 
-def _set_index(frame: Any, key: Any) -> Any:
-    import pandas as pd
-
-    if is_frame(frame):
-        return frame.set_index(key)
-    rest = frame.drop(key)
-    columns = {name: rest[name].to_numpy() for name in rest.columns}
-    return pd.DataFrame(columns, index=pd.Index(frame[key].to_list(), name=key))
-
-
 def _column(frame: Any, column: Any) -> np.ndarray:
     return np.asarray(frame[column].to_numpy())
 
 
 def _is_numbered(frame: Any) -> bool:
     """Return whether the rows of a frame are only numbered 0, 1, ..."""
-    return is_polars(frame) or np.array_equal(frame.index, np.arange(len(frame)))
+    return np.array_equal(frame.index, np.arange(len(frame)))
 
 
 def _warn_of_first(frame: Any, name: str) -> None:
@@ -310,10 +297,7 @@ def _warn_of_first(frame: Any, name: str) -> None:
     """
     if text_columns(frame) or frame.shape[1] < 2 or len(frame) < FEW:
         return
-    first, *others = (
-        (frame.iloc[:, p] if is_frame(frame) else frame.to_series(p)).to_numpy()
-        for p in range(frame.shape[1])
-    )
+    first, *others = (frame.iloc[:, p].to_numpy() for p in range(frame.shape[1]))
     if first.dtype.kind not in "iuf" or not names_each_row(first):
         return
     consecutive = float(first.max()) - float(first.min()) == len(first) - 1
@@ -398,7 +382,7 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
     return turned, notes
 
 
-def place_rows(matrix: Any, rows: np.ndarray | None, kernels: bool) -> Any:
+def place_rows(matrix: Any, rows: np.ndarray, kernels: bool) -> Any:
     """Rearrange the rows of a matrix, and the columns of a kernel, as `rows` gives them.
 
     A sample the view lacks gets a row of NaN; in a sparse matrix a row of zeros.
@@ -406,8 +390,6 @@ def place_rows(matrix: Any, rows: np.ndarray | None, kernels: bool) -> Any:
     >>> place_rows(np.array([[1.0], [2.0]]), np.array([1, -1, 0]), False).ravel()
     array([ 2., nan,  1.])
     """
-    if rows is None:
-        return matrix
     there = np.flatnonzero(rows >= 0)
     n, own = len(rows), matrix.shape[0]
     if sp.issparse(matrix):
@@ -434,10 +416,10 @@ def rows_of(samples: Iterable[Any], names: Iterable[Any]) -> np.ndarray:
     return np.array([place.get(sample, -1) for sample in samples], dtype=np.intp)
 
 
-def order_columns_as_rows(frame: Any) -> Any:
+def order_columns_as_rows(kernel: Any) -> Any:
     """Reorder the columns of a kernel's frame as its rows, where both have the sample names."""
-    same = frame.index.is_unique and set(frame.columns) == set(frame.index)
-    return frame.loc[:, frame.index] if same else frame
+    same = is_frame(kernel) and kernel.index.is_unique and set(kernel.columns) == set(kernel.index)
+    return kernel.loc[:, kernel.index] if same else kernel
 
 
 def order_labels(labels: Any, index: np.ndarray | None) -> Any:
@@ -507,3 +489,76 @@ def _check_linked(indices: dict[str, Any]) -> None:
                 f"{index[0]!r}, that of {other!r} {there[0]!r}; are the names written alike, and "
                 "are the samples the rows of every table?"
             )
+
+
+# ---------------------------------------------------------------- annotations
+
+
+def match_samples(table: Any, samples: Sequence[Any], id: str | None = None) -> Any:
+    """Index a table of annotations by the sample names that it holds.
+
+    Parameters
+    ----------
+    table : DataFrame
+    samples : sequence
+        Names of the samples.
+    id : str, optional
+        The column of names. By default the index, or the first column if it holds text or is
+        named like an id; otherwise the one such column that holds most of the names, or one of
+        whole numbers.
+
+    Returns
+    -------
+    frame : DataFrame
+        Indexed by names, all different, as text; copies of the column are dropped.
+
+    Raises
+    ------
+    InputError
+        No column holds the names, several could, or a name is repeated.
+    """
+    import pandas as pd
+
+    frame = table.set_axis(table.columns.astype(str), axis=1).reset_index(drop=True)
+    frame.insert(0, ROWS, as_text(table.index))
+    if id is not None and id not in frame.columns:
+        raise InputError(f"the annotations have no column {id!r}", parameter="id")
+    key = _find_names(frame, set(as_text(samples)), _has_names(table)) if id is None else id
+    if lacking := int(frame[key].isna().sum()):
+        raise InputError(f"{lacking} rows have no name in column {key!r}")
+    text = as_text(frame[key])
+    if twice := [name for name, count in Counter(text).items() if count > 1]:
+        raise InputError(f"several rows are of one sample, by column {key!r}: {list_names(twice)}")
+    rest = [c for c in frame.columns[1:] if c != key and as_text(frame[c]) != text]
+    return frame[rest].set_axis(pd.Index(text, name=key))
+
+
+def _find_names(frame: Any, names: set[str], named: bool) -> str:
+    """Return the column with the names; the first of `frame` is its index, `named` or numbered.
+
+    That index or first column, else the only text or column named like a key that can be, else
+    the only column of whole numbers, else the numbers of the rows.
+    """
+    rows, *columns = [str(c) for c in frame.columns]
+    held = {c: len(names & {*as_text(frame[c].dropna())}) for c in (rows, *columns)}
+    texts = text_columns(frame)
+    likely = [c for c in columns if c in texts or may_be_key_name(c)]
+    first = rows if named else columns[0]
+    if held[first] and (named or first in likely):
+        return first
+    whole = [c for c in columns if c not in likely and names_each_row(_column(frame, c))]
+    for able, least in ((likely, 1), (whole, OVERLAP * len(frame)), ([rows], 1)):
+        most = max(least, max((held[c] for c in able), default=0))
+        best = [c for c in able if held[c] == most]
+        if any(as_text(frame[c]) != as_text(frame[best[0]]) for c in best):
+            raise InputError(
+                f"columns {list_names(best)} could name the samples: choose with id=",
+                parameter="id",
+            )
+        if best:
+            return best[0]
+    raise InputError(
+        f"no column holds names of the samples, such as {min(names, default='')!r}; its columns "
+        f"are {list_names(columns)}; choose one with id=",
+        parameter="id",
+    )

@@ -144,13 +144,12 @@ def make_views(
     noise: float | Sequence[float] = 1.0,
     n_noise_views: int = 0,
     separation: float = 4.0,
-    balance: str | Sequence[float] = "equal",
-    kernels: bool = False,
     random_state: Any = None,
 ) -> MultiView:
     r"""Generate views with planted clusters: $X_p = Z C_p + \sigma_p E_p$.
 
-    $Z$ (n x k) is the cluster indicator matrix, the same in all views. $C_p$ (k x f_p) holds the
+    $Z$ (n x k) is the cluster indicator matrix, the same in all views; cluster sizes are equal up
+    to one sample. $C_p$ (k x f_p) holds the
     random centers of the view, the nearest two at distance `separation`. $E_p$ is standard
     normal. A pure-noise view is $E_p$ alone.
 
@@ -166,10 +165,6 @@ def make_views(
         Views without any cluster structure.
     separation : float
         Distance of the two nearest centers, in every view that contains the clusters.
-    balance : "equal" or sequence of float
-        Cluster sizes: equal up to one sample, or in these proportions.
-    kernels : bool
-        Whether to return the linear kernels $X_p X_p^\top$ instead of the tables.
     random_state : int, RandomState or None
         Seed. Adding noise views does not change the other views.
 
@@ -188,54 +183,30 @@ def make_views(
     >>> np.bincount(views.labels).tolist()
     [30, 30, 30]
     """
-    n = check_whole("n_samples", n_samples)
-    k = check_whole("n_clusters", n_clusters)
+    n, k = check_whole("n_samples", n_samples), check_whole("n_clusters", n_clusters)
+    if k > n:
+        raise InputError(f"n_clusters must be at most n_samples ({n}), got {k}")
     informative = check_whole("n_views", n_views, 0)
     m = informative + check_whole("n_noise_views", n_noise_views, 0)
-    if m == 0:
-        raise InputError("n_views and n_noise_views are both 0: at least one view is needed")
-    widths = [check_whole("n_features", f) for f in _each(n_features, m, "n_features")]
-    levels = [_level(s, "noise") for s in _each(noise, informative, "noise")]
-    distance = _level(separation, "separation")
-    sizes = cluster_sizes(n, k, balance)
+    widths = [check_whole("n_features", f) for f in _one_per_view(n_features, m, "n_features")]
+    levels = _one_per_view(noise, informative, "noise")
+    numbers = [float(x) if isinstance(x, Real) else -1.0 for x in (*levels, separation)]
+    if not all(0 <= number < np.inf for number in numbers):
+        raise InputError(
+            "noise and separation must be finite numbers of at least 0, got "
+            f"{noise!r} and {separation!r}"
+        )
     rng = random_generator(random_state)
 
-    labels = rng.permutation(np.repeat(np.arange(k), sizes))
+    labels = rng.permutation(np.sort(np.arange(n) % k))
     views = {}
     for p in range(m):
         shown = p < informative
-        centers = _centers(rng, k, widths[p], distance)[labels] if shown else 0.0
+        centers = _centers(rng, k, widths[p], separation)[labels] if shown else 0.0
         level = levels[p] if shown else 1.0
         name = f"view{p + 1}" if shown else f"noise{p - informative + 1}"
         views[name] = centers + level * rng.standard_normal((n, widths[p]))
-    if kernels:
-        views = {name: view @ view.T for name, view in views.items()}
-    return MultiView(views, kernels=kernels, labels=labels)
-
-
-def cluster_sizes(n: int, k: int, balance: str | Sequence[float]) -> np.ndarray:
-    """Return the sizes of k clusters of n samples, by the largest remainder method.
-
-    >>> cluster_sizes(10, 3, "equal").tolist()
-    [4, 3, 3]
-    >>> cluster_sizes(10, 3, [6, 3, 1]).tolist()
-    [6, 3, 1]
-    """
-    if k > n:
-        raise InputError(f"n_clusters must be at most n_samples ({n}), got {k}")
-    shares = np.ones(k) if isinstance(balance, str) and balance == "equal" else np.array(balance)
-    if shares.shape != (k,) or not min(_level(share, "balance") for share in shares.tolist()):
-        raise InputError(f"balance must be 'equal' or {k} proportions above 0, got {balance!r}")
-    exact = n * (shares / shares.sum())
-    sizes = np.floor(exact).astype(np.int64)
-    largest = np.argsort(sizes - exact, kind="stable")[: n - sizes.sum()]
-    sizes[largest] += 1
-    if sizes.min() < 1:
-        raise InputError(
-            f"balance leaves cluster {sizes.argmin()} without a sample: give it more than "
-            f"{shares[sizes.argmin()]:g} or take more than {n} samples"
-        )
-    return sizes
+    return MultiView(views, labels=labels)
 
 
 def make_cohort(
@@ -299,17 +270,9 @@ def _centers(rng: np.random.RandomState, k: int, width: int, distance: float) ->
     return points if k == 1 else points * (distance / pdist(points).min())
 
 
-def _each(value: Any, m: int, what: str) -> list[Any]:
+def _one_per_view(value: Any, m: int, what: str) -> list[Any]:
     """Return one value per view: a repeated scalar, or the sequence."""
-    if np.ndim(value) == 0:
-        return [value] * m
-    if np.ndim(value) != 1 or len(value) != m:
+    values = [value] * m if np.ndim(value) == 0 else list(value)
+    if len(values) != m:
         raise InputError(f"{what} must be one number or one per view ({m}), got {value!r}")
-    return list(value)
-
-
-def _level(value: Any, what: str) -> float:
-    level = float(value) if isinstance(value, Real) and not isinstance(value, bool) else -1.0
-    if not 0.0 <= level < float("inf"):
-        raise InputError(f"{what} must be a finite number of at least 0, got {value!r}")
-    return level
+    return values

@@ -1,4 +1,7 @@
-"""From everything an estimator accepts to views: of a fit, of new samples, of a fit again."""
+"""From everything an estimator accepts to views: of a fit, of new samples, of a fit again.
+
+Beside it, the warnings of input that is probably not what the user means.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import ColumnsWarning, InputError, MissingRowsWarning, warn
+from ..exceptions import (
+    ColumnsWarning,
+    DegenerateWarning,
+    InputError,
+    MissingRowsWarning,
+    OutlierWarning,
+    UnrelatedWarning,
+    warn,
+)
+from .adapters import views_of
 from .alignment import as_text, rows_of, set_sample_names
-from .checksums import hash_views
-from .missing import UNFILLED, Imputation, impute, require_no_gaps
-from .values import column_names, fill_masked, is_frame, is_polars, list_names
+from .missing import Imputation, fit_imputation
+from .values import SHOWN, as_table, column_names, is_omics, list_names
 from .views import MultiView, split_columns
 
 Names = np.ndarray | None
+UNFILLED = "the model was fitted without filling NaN cells, so that new samples must have none"
+FACTOR = 1e5  # times the median; real data sets have up to 1e4
+RIGHT_ANGLE = 5e-10  # cosine of a right angle, up to rounding, as in the neighbor search
+MOST = 0.5  # share of isolated samples above which a kernel is close to the identity
+FEWEST = 3  # samples: a centered kernel of two holds only one negative similarity
 
 
 class TakesViews:
@@ -45,10 +61,12 @@ class TakesViews:
     columns: Any
     missing: Any
     notes_: tuple[str, ...]
+    n_features_in_: int
+    sample_names_in_: np.ndarray
     view_names_in_: np.ndarray
     view_widths_in_: np.ndarray
     view_feature_names_in_: list[Names]
-    _imputation: Imputation | None
+    _imputation: Imputation | None = None
     _key_columns: tuple[Any, ...] = ()
     _row_hashes: np.ndarray | None = None
     _distinct: np.ndarray | None = None
@@ -81,77 +99,53 @@ class TakesViews:
                     parameter="missing",
                 )
             return views
-        self._row_hashes = hash_views(views)
+        self._row_hashes = views.row_hashes()
         if self.missing is None:
-            if any(views.gaps):
-                require_no_gaps(views)
+            views.require_no_gaps()
             return views
-        filled, self._imputation = impute(views, self.missing)
-        return filled
+        found = self._imputation = fit_imputation(views, self.missing)
+        self.gap_shares_ = found.shares
+        return found.fill(views)
 
     def _fit_names(self, views: Any) -> None:
-        """Keep the names of views and columns."""
-        self._imputation = None
+        """Keep the names of views, columns and samples."""
         self.view_names_in_ = np.array(views.names, dtype=object)
         self.view_widths_in_ = np.array(views.widths)
         self.view_feature_names_in_ = list(views.feature_names)
         self._key_columns = views.key_columns if isinstance(views, MultiView) else ()
+        if views.index is not None:
+            self.sample_names_in_ = sample_names(views.index)
 
     def _views_of(self, X: Any) -> Any:
+        """Return the views of a fit, and keep the number of columns and the names of a table."""
+        if self._is_table(X):
+            X = as_table(X, "X")
+            views = MultiView([X]) if self.columns is None else split_columns(X, self.columns)
+            one = self.columns is None
+            self.n_features_in_ = views.shape[1] if one else X.shape[1]
+            names = views.feature_names[0] if one else column_names(X)
+            if names is not None:
+                self.feature_names_in_ = names
+            return views
         if is_outside_memory(X):
-            self.__dict__.pop("feature_names_in_", None)
             views = self._large_views(X)
             views = views if self.takes_chunks(views) else views.in_memory()
+        elif is_omics(X):
+            views = views_of(X)
         else:
-            if is_omics(X):
-                X = _omics_views(X)
-            if not self.gives_kernels and not is_several(X):
-                return self._views_of_table(X)
-            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit to one table
             views = X if isinstance(X, MultiView) else MultiView(X, kernels=self.gives_kernels)
         self.n_features_in_ = views.shape[1]
         return views
 
-    def _views_of_table(self, X: Any, reset: bool = True, exact: bool = False) -> MultiView:
-        """Return one table as views; without `reset`, with the columns of the fit."""
-        X, notes, keys = fill_masked(X, "X"), list[str](), tuple[Any, ...]()
-        if self.columns is None and (is_frame(X) or is_polars(X)):
-            known = None if reset else self._keys_in({str(self.view_names_in_[0]): X})
-            (X,), keys, notes = set_sample_names([X], ["X"], known)
-        if not is_frame(X) and not is_polars(X) and not sp.issparse(X):
-            try:
-                X = check_array(
-                    X, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0
-                )
-            except (ValueError, OverflowError) as error:
-                raise InputError(f"X is neither views nor a table: {error}") from None
-        if not reset:
-            own = self.view_feature_names_in_[0] if self.columns is None else self._table_names()
-            X = order_frame("the table", X, own, exact)
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if self.columns is not None:
-            return split_columns(X, self.columns)
-        views = MultiView([X], notes=notes)
-        views.key_columns = keys or (None,)
-        return views
-
-    def _table_names(self) -> Names:
-        found: Names = vars(self).get("feature_names_in_")
-        return found
-
-    def _keys_in(self, views: Mapping[str, Any]) -> list[Any]:
-        """Return the key columns of the fit, for the tables that have them."""
-        known = dict(zip(map(str, self.view_names_in_), self._key_columns, strict=False))
-        return [
-            known[name] if known.get(name) in list(getattr(view, "columns", ())) else None
-            for name, view in views.items()
-        ]
+    def _is_table(self, X: Any) -> bool:
+        """Return whether X is one table rather than several views."""
+        several = self.gives_kernels or is_several(X) or is_omics(X)
+        return not several and not is_outside_memory(X)
 
     def _note_gaps(self) -> None:
         """Keep what was filled and left out of the views, and warn of the latter."""
         found = self._imputation
         if found is not None:
-            self.gap_shares_ = found.shares
             self.notes_ = (*self.notes_, *found.notes, *found.dropped)
             for sentence in found.dropped:
                 warn(sentence, ColumnsWarning)
@@ -167,74 +161,76 @@ class TakesViews:
                 )
             return views
         if self._imputation is None:
-            require_no_gaps(views, UNFILLED)
+            views.require_no_gaps(UNFILLED)
             return views
-        return self._imputation.fill(views, self.missing)
+        return self._imputation.fill(views)
 
     def _matched_views(self, X: Any, exact: bool = False) -> Any:
         """Return views by the names and with the columns of the fit, joined as in the fit.
 
         Columns that the fit did not have are ignored with a warning, or refused if `exact`.
         """
-        names = tuple(map(str, self.view_names_in_))
-        if is_outside_memory(X):
+        names = list(map(str, self.view_names_in_))
+        table = self._is_table(X)
+        if table and self.columns is not None:
+            own: Names = vars(self).get("feature_names_in_")
+            X = order_frame("the table", as_table(X, "X"), own, exact)
+            self._check_width("the table", np.shape(X)[1], self.n_features_in_)
+            X = split_columns(X, self.columns)
+        elif is_outside_memory(X):
             X = self._large_views(X)
         elif is_omics(X):
-            X = _omics_views(X)
+            X = views_of(X)
         elif not isinstance(X, MultiView):
-            if not self.gives_kernels and not is_several(X):
-                return self._views_of_table(X, reset=False, exact=exact)
-            if isinstance(X, (list, tuple)) and len(X) == len(names):
-                X = dict(zip(names, X, strict=True))
-            if isinstance(X, Mapping) and not self.gives_kernels:
-                X = self._join_new({str(name): view for name, view in X.items()}, exact)
-            X = MultiView(X, kernels=self.gives_kernels)
+            parts = [X] if table else X
+            if isinstance(parts, (list, tuple)) and len(parts) == len(names):
+                parts = dict(zip(names, parts, strict=True))
+            if isinstance(parts, Mapping) and not self.gives_kernels:
+                parts = self._join_new({str(name): part for name, part in parts.items()}, exact)
+            X = MultiView(parts, kernels=self.gives_kernels)
         if not exact and isinstance(X, MultiView):
             X = self._with_missing_views(X)
-        return match_views(X, names, self.view_feature_names_in_, exact)
+        return self._match(X, self.view_feature_names_in_, exact)
 
     def _join_new(self, items: Mapping[str, Any], exact: bool) -> dict[str, Any]:
         """Name the rows of new frames by the key columns of the fit, and order their columns.
 
         Before MultiView, because a column to ignore may hold text.
         """
-        names, fitted = list(map(str, self.view_names_in_)), self.view_feature_names_in_
-        views = {name: fill_masked(item, name) for name, item in items.items()}
-        made, _, _ = set_sample_names(list(views.values()), list(views), self._keys_in(views))
+        fitted = dict(zip(map(str, self.view_names_in_), self.view_feature_names_in_, strict=True))
+        known = dict(zip(fitted, self._key_columns, strict=False))
+        views = {name: as_table(item, name) for name, item in items.items()}
+        keys = [
+            known[name] if known.get(name) in list(getattr(view, "columns", ())) else None
+            for name, view in views.items()
+        ]
+        made, _, _ = set_sample_names(list(views.values()), list(views), keys)
         return {
-            name: order_frame(f"view {name!r}", view, fitted[names.index(name)], exact)
-            if name in names
-            else view
+            name: order_frame(f"view {name!r}", view, fitted.get(name), exact)
             for name, view in zip(views, made, strict=True)
         }
 
     def _with_missing_views(self, views: MultiView) -> MultiView:
         """Add the fitted views that new samples lack as missing, where the method can do that."""
-        names = list(map(str, self.view_names_in_))
-        lacking = [name for name in names if name not in views.names]
-        some = any(name in names for name in views.names)
-        if not lacking or not some or not self.takes_missing_rows or views.kernels:
+        fitted = list(map(str, self.view_names_in_))
+        lacking = [p for p, name in enumerate(fitted) if name not in views.names]
+        held = [name for name in fitted if name in views.names]
+        if not lacking or not held or not self.takes_missing_rows or views.kernels:
             return views
         warn(
-            f"the new samples have no {', '.join(lacking)}: they are placed by "
-            f"{', '.join(name for name in names if name in views.names)} alone",
+            f"the new samples have no {', '.join(fitted[p] for p in lacking)}: they are placed by "
+            f"{', '.join(held)} alone",
             MissingRowsWarning,
         )
-        n, widths = len(views), dict(zip(names, self.view_widths_in_, strict=True))
-        present = np.ones((n, views.n_views), dtype=bool) if views.present is None else (
-            views.present
-        )  # fmt: skip
-        return MultiView(
-            [*views.views, *(np.full((n, widths[name]), np.nan) for name in lacking)],
-            names=[*views.names, *lacking],
-            index=views.index,
-            labels=views.labels,
-            notes=views.notes,
-            present=np.hstack([present, np.zeros((n, len(lacking)), dtype=bool)]),
-            feature_names=[
-                *views.feature_names,
-                *(self.view_feature_names_in_[names.index(name)] for name in lacking),
-            ],
+        n = len(views)
+        present = np.ones((n, views.n_views), bool) if views.present is None else views.present
+        names = self.view_feature_names_in_
+        return views._changed(
+            [*views.views, *(np.full((n, self.view_widths_in_[p]), np.nan) for p in lacking)],
+            names=[*views.names, *(fitted[p] for p in lacking)],
+            present=np.hstack([present, np.zeros((n, len(lacking)), bool)]),
+            feature_names=[*views.feature_names, *(names[p] for p in lacking)],
+            kinds=None,
         )
 
     def _new_kernel_rows(self, X: Any) -> MultiView:
@@ -244,8 +240,7 @@ class TakesViews:
         """
         names = tuple(map(str, self.view_names_in_))
         if isinstance(X, MultiView):
-            views = MultiView(dict(zip(X.names, X.views, strict=True)), index=X.index,
-                              feature_names=X.feature_names)  # fmt: skip
+            views = MultiView(dict(zip(X.names, X.views, strict=True)), index=X.index)
         elif isinstance(X, Mapping):
             views = MultiView(X)
         else:
@@ -254,9 +249,35 @@ class TakesViews:
                 raise InputError(f"{len(names)} kernels were fitted, but got {len(parts)}")
             views = MultiView(parts, names=names)
         samples = vars(self).get("sample_names_in_")
-        own = None if samples is None else np.array([str(name) for name in samples], dtype=object)
-        found: MultiView = match_views(views, names, [own] * len(names))
+        own = None if samples is None else np.array(list(map(str, samples)), dtype=object)
+        found: MultiView = self._match(views, [own] * len(names))
         return found
+
+    def _match(self, views: Any, fitted: Sequence[Names], exact: bool = False) -> Any:
+        """Return the views of the fit, with its columns; `fitted` has their names per view."""
+        names = tuple(map(str, self.view_names_in_))
+        if set(views.names) != set(names):
+            raise InputError(
+                f"the model was fitted on the views {', '.join(names)}, but got "
+                f"{', '.join(views.names)}"
+            )
+        orders = [
+            column_order(f"view {name!r}", own, views.feature_names[views.names.index(name)], exact)
+            for name, own in zip(names, fitted, strict=True)
+        ]
+        if views.names != names or any(order is not None for order in orders):
+            views = views.with_columns(names, orders)
+        for name, width, own in zip(names, views.widths, self.view_widths_in_, strict=True):
+            self._check_width(f"view {name!r}", width, own)
+        return views
+
+    def _check_width(self, what: str, width: int, fitted: int) -> None:
+        """Refuse another number of columns than in the fit, in the words of scikit-learn."""
+        if width != fitted:
+            raise InputError(
+                f"{what} of X has {width} features, but {type(self).__name__} is expecting "
+                f"{fitted} features as input: the columns of the fit, and of a kernel its samples"
+            )
 
 
 def fitted_views(model: Any, views: Any) -> Any:
@@ -275,16 +296,15 @@ def fitted_views(model: Any, views: Any) -> Any:
     data = _order_samples(vars(model).get("sample_names_in_"), data)
     _refuse_other_values(vars(model).get("_row_hashes"), data)
     if model._imputation is not None:
-        return model._imputation.fill(data, model.missing, fitting=True)
-    require_no_gaps(data)
+        return model._imputation.fill(data)
+    data.require_no_gaps()
     return data
 
 
 def _order_samples(fitted: Names, views: MultiView) -> MultiView:
-    given = sample_names(views)
-    if fitted is None or given is None:
+    if fitted is None or views.index is None:
         return views
-    own, new = as_text(fitted), as_text(given)
+    own, new = as_text(fitted), as_text(sample_names(views.index))
     if own == new:
         return views
     if len(set(new)) < len(new):
@@ -304,7 +324,7 @@ def _refuse_other_values(fitted: np.ndarray | None, views: MultiView) -> None:
     """Refuse views whose rows have other checksums (n, m) than those of the fit."""
     if fitted is None:
         return
-    found = hash_views(views)
+    found = views.row_hashes()
     different = found != fitted if found.shape == fitted.shape else np.ones(found.shape, dtype=bool)
     if not different.any():
         return
@@ -319,11 +339,9 @@ def _refuse_other_values(fitted: np.ndarray | None, views: MultiView) -> None:
     )
 
 
-def sample_names(views: Any) -> Names:
-    """Return the sample names (n,) as objects, dates as text; None where there are none."""
-    if views.index is None:
-        return None
-    names = np.asarray(views.index)
+def sample_names(index: Any) -> np.ndarray:
+    """Return sample names (n,) as objects, dates as text."""
+    names = np.asarray(index)
     return (names.astype(str) if names.dtype.kind in "mM" else names).astype(object)
 
 
@@ -374,26 +392,7 @@ def order_frame(what: str, view: Any, fitted: Names, exact: bool = False) -> Any
     order = None if fitted is None else column_order(what, fitted, column_names(view), exact)
     if order is None:
         return view
-    return view.iloc[:, order] if is_frame(view) else view[:, order.tolist()]
-
-
-def match_views(
-    views: Any, names: Sequence[str], fitted: Sequence[Names], exact: bool = False
-) -> Any:
-    """Return views by the `names` and with the columns of the fit (names per view, or None)."""
-    if set(views.names) != set(names):
-        raise InputError(
-            f"the model was fitted on the views {', '.join(names)}, but got "
-            f"{', '.join(views.names)}"
-        )
-    at = [views.names.index(name) for name in names]
-    orders = [
-        column_order(f"view {name!r}", own, views.feature_names[p], exact)
-        for name, own, p in zip(names, fitted, at, strict=True)
-    ]
-    if views.names == tuple(names) and all(order is None for order in orders):
-        return views
-    return views.with_columns(names, orders)
+    return view.iloc[:, order]
 
 
 # ---------------------------------------------------------------- recognition of the input
@@ -405,8 +404,10 @@ def is_several(X: Any) -> bool:
         return False
     if isinstance(X, (MultiView, Mapping)) or getattr(X, "ndim", 2) == 3:
         return True
-    if not isinstance(X, (list, tuple)) or not len(X):
+    if not isinstance(X, (list, tuple)):
         return False
+    if not X:
+        return True
     first = X[0]
     if hasattr(first, "shape"):
         return len(first.shape) == 2
@@ -427,15 +428,123 @@ def _is_stored(value: Any) -> bool:
     return isinstance(value, (str, Path, np.memmap)) or package in ("dask", "dask_expr", "zarr")
 
 
-def is_omics(X: Any) -> bool:
-    """Return whether X is a MuData or an AnnData, or a dict or list of AnnData."""
-    if isinstance(X, (list, tuple, dict)):
-        items = list(X.values()) if isinstance(X, dict) else X
-        return len(items) > 0 and all(is_omics(item) for item in items)
-    return all(hasattr(X, name) for name in ("obs_names", "obs", "obsm", "uns"))
+# ---------------------------------------------------------------- suspicious input
 
 
-def _omics_views(X: Any) -> MultiView:
-    from .adapters import views_of
+def warn_of_input(views: MultiView) -> None:
+    """Warn of input that is probably not what the user means; nothing is changed."""
+    warn_of_outliers(views)
+    if views.kernels:
+        warn_of_isolation(views)
+    else:
+        warn_of_kernels(views)
 
-    return views_of(X)
+
+def warn_of_outliers(views: MultiView) -> None:
+    """Warn of samples whose largest value is 100 000 times larger than usual in a view.
+
+    The usual value is the median over the samples of their largest absolute values, without
+    zeros. O(n f).
+    """
+    found: dict[int, list[str]] = {}
+    factor = 0.0
+    for view, name in zip(views.views, views.names, strict=True):
+        size = _largest_values(view)
+        positive = size[size > 0]
+        usual = float(np.quantile(positive, 0.5, method="lower")) if len(positive) else np.inf
+        for i in np.flatnonzero(size / FACTOR > usual).tolist():
+            found.setdefault(i, []).append(name)
+            factor = max(factor, float(size[i]) / usual)
+    if not found or 2 * len(found) > len(views):
+        return
+    names = np.arange(len(views)) if views.index is None else views.index
+    samples = [f"sample {names[i]}" for i in list(found)[:SHOWN]]
+    samples += [f"{len(found) - SHOWN} more"] if len(found) > SHOWN else []
+    inside = dict.fromkeys(name for names in found.values() for name in names)
+    warn(
+        f"{', '.join(samples)}: values up to {factor:.0e} times larger than usual in "
+        f"{', '.join(inside)}. Such a sample can decide scaling and clusters alone; check it, or "
+        "leave it out",
+        OutlierWarning,
+    )
+
+
+def _largest_values(view: Any) -> np.ndarray:
+    """Return the largest absolute value of every row (n,); 0 where all are missing."""
+    ends = [end.toarray().ravel() if sp.issparse(end) else end for end in (
+        view.max(axis=1), view.min(axis=1),
+    )]  # fmt: skip
+    top = np.max(np.abs(np.asarray(ends, dtype=np.float64)), axis=0)
+    return np.asarray(np.nan_to_num(top, nan=0.0, posinf=np.inf))
+
+
+def warn_of_isolation(views: MultiView) -> None:
+    r"""Warn of kernels that are close to the identity.
+
+    Its eigenvectors are unrelated to those of the other kernels. MKC-DNM then keeps about
+    $\sqrt{kn}$ eigenvectors of every kernel, because each pair must overlap by k
+    (docs/research.md, section 9).
+    """
+    shares = [isolated_share(views.own_rows(p)) for p in range(views.n_views)]
+    names = [name for name, share in zip(views.names, shares, strict=True) if share > MOST]
+    if names and len(views) >= FEWEST:
+        warn(
+            f"{', '.join(names)}: most samples are similar to no other sample, so that the kernel "
+            "is close to the identity and holds no clusters. Leave it out, or give a Gaussian "
+            "kernel a larger width",
+            DegenerateWarning,
+        )
+
+
+def isolated_share(kernel: Any) -> float:
+    r"""Return the share of samples at a right angle, or more, to all others: O(n^2).
+
+    Sample i is isolated where $K_{ij} \le 5\cdot10^{-10}\sqrt{K_{ii}K_{jj}}$ for all other j.
+
+    >>> isolated_share(np.eye(4)), isolated_share(np.ones((4, 4)))
+    (1.0, 0.0)
+    """
+    K = np.array(kernel.toarray() if sp.issparse(kernel) else kernel, dtype=np.float64)
+    length = np.sqrt(np.maximum(np.diagonal(K), 0.0))
+    np.fill_diagonal(K, -np.inf)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        K /= length
+        nearest = np.nan_to_num(K, nan=-np.inf).max(axis=1, initial=-np.inf)
+        return float(np.mean(nearest <= RIGHT_ANGLE * length))
+
+
+def warn_of_kernels(views: MultiView) -> None:
+    """Warn of square tables that look like kernels: symmetric, ones on the diagonal, none above.
+
+    Their rows would be clustered as features.
+    """
+    names = [name for name, view in zip(views.names, views.views, strict=True) if _is_like(view)]
+    if names and len(views) >= FEWEST:
+        warn(
+            f"{', '.join(names)}: square, symmetric and with ones on the diagonal, as kernel "
+            "matrices are, but clustered as tables of features. Say that they are kernels: "
+            "MultiView(views, kernels=True), precomputed=True of GraphFusion, or "
+            'kernel="precomputed"',
+            DegenerateWarning,
+        )
+
+
+def _is_like(view: Any) -> bool:
+    """Return whether a table is symmetric with a unit diagonal and nothing larger."""
+    if view.shape[0] != view.shape[1] or not np.allclose(view.diagonal(), 1.0):
+        return False
+    if sp.issparse(view):
+        return bool(abs(view - view.T).max() < 1e-8 and abs(view).max() < 1 + 1e-8)
+    with np.errstate(invalid="ignore"):
+        return bool(np.nanmax(np.abs(view)) < 1 + 1e-8 and np.allclose(view, view.T))
+
+
+def warn_of_unrelated(views: Any, unrelated: Sequence[str]) -> None:
+    """Warn where no view agrees with another, as where the rows of one were shuffled."""
+    if views.n_views > 1 and len(unrelated) == views.n_views:
+        how = "" if views.index is not None else ", in the same order"
+        warn(
+            "no two views agree beyond chance: are the rows of every view the same samples"
+            f"{how}? The clusters rest on views that do not confirm each other",
+            UnrelatedWarning,
+        )

@@ -12,19 +12,15 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.impute import KNNImputer
 
-from ..exceptions import InputError
-from .values import check_width, list_names, place_of
+from ..exceptions import InputError, check_choice
+from .values import list_names
 from .views import MultiView
 
 MOST = 0.5  # share of NaN cells above which a column is left out
 FILLED_BY = {
     "median": "the median of their column",
     "knn": "the mean of the five nearest samples",
-    "function": "the given function",
 }
-
-FILL = 'fill them with missing="median" or missing="knn", or drop those rows or columns'
-UNFILLED = "the model was fitted without filling NaN cells, so that new samples must have none"
 
 
 def require_complete(views: MultiView, who: str, placing: bool = False) -> None:
@@ -103,40 +99,13 @@ def common_rows(present: np.ndarray) -> np.ndarray:
     return np.asarray(counts.T @ counts)
 
 
-def require_no_gaps(views: MultiView, advice: str = FILL) -> None:
-    """Refuse NaN cells: how many, where, in which share of rows and columns, what to do."""
-    with_gaps = [p for p in range(views.n_views) if views.gaps[p]]
-    if not with_gaps:
-        return
-    p = with_gaps[0]
-    also = [views.names[q] for q in with_gaps[1:]]
-    raise InputError(
-        f"view {views.names[p]!r} has {_described(views, p)}"
-        + (f"; {', '.join(also)} {'has' if len(also) == 1 else 'have'} some too" if also else "")
-        + f": {advice}; a sample may lack one of several views only as a whole, its row all NaN"
-    )
-
-
-def _described(views: MultiView, p: int) -> str:
-    held = np.arange(len(views)) if views.present is None else np.flatnonzero(views.present[:, p])
-    gaps = np.isnan(views.views[p][held])
-    i, j = np.argwhere(gaps)[0]
-    count = "1 NaN cell" if gaps.sum() == 1 else f"{gaps.sum()} NaN cells"
-    shares = (
-        f"{mask.sum()} of {len(mask)} {what} ({100 * mask.mean():.2g} %)"
-        for mask, what in ((gaps.any(axis=1), "rows"), (gaps.any(axis=0), "columns"))
-    )
-    place = place_of(int(held[i]), int(j), views.index, views.feature_names[p])
-    return f"{count}, in {' and '.join(shares)}, the first at {place}"
-
-
 @dataclass(frozen=True)
 class Imputer:
     """The fitted imputation of one view.
 
     Attributes
     ----------
-    method : {"median", "knn", "function"}
+    method : {"median", "knn"}
     kept : (f,) bool array
         Columns that are used; the others were NaN in more than half of the rows.
     table : (t, f_kept) array
@@ -151,32 +120,16 @@ class Imputer:
     def _nearest(self) -> KNNImputer:
         return KNNImputer().fit(self.table)
 
-    def fill(self, X: Any, name: str, function: Any = None, fitting: bool = False) -> np.ndarray:
-        """Return the kept columns of X (b, f) without NaN, except rows without any value.
-
-        A function gets the fitted rows and the new ones below them, in a fit the former only.
-        """
-        check_width(name, X.shape[1], len(self.kept))
+    def fill(self, X: Any) -> np.ndarray:
+        """Return the kept columns of X (b, f) without NaN, except rows without any value."""
         filled = np.array(X[:, self.kept], dtype=np.float64)
         some = ~np.isnan(filled).all(axis=1)
-        if np.isnan(rows := filled[some]).any():
-            filled[some] = self._filled(rows, name, function, fitting)
-        return filled
-
-    def _filled(self, rows: np.ndarray, name: str, function: Any, fitting: bool) -> np.ndarray:
+        rows = filled[some]
         if self.method == "median":
-            return np.where(np.isnan(rows), self.table, rows)
-        if self.method == "knn":
-            return np.asarray(self._nearest.transform(rows))
-        given = rows if fitting else np.vstack([self.table, rows])
-        found = np.asarray(function(given.copy()), dtype=np.float64)
-        if found.shape != given.shape or not np.isfinite(found).all():
-            problem = f"shape {found.shape}" if found.shape != given.shape else "NaN or infinity"
-            raise InputError(
-                f"view {name!r}: missing must return the table of shape {given.shape} without "
-                f"NaN, but {getattr(function, '__name__', 'it')} returned {problem}"
-            )
-        return found[len(found) - len(rows) :]
+            filled[some] = np.where(np.isnan(rows), self.table, rows)
+        elif np.isnan(rows).any():
+            filled[some] = self._nearest.transform(rows)
+        return filled
 
 
 @dataclass(frozen=True)
@@ -200,23 +153,20 @@ class Imputation:
     notes: tuple[str, ...]
     dropped: tuple[str, ...]
 
-    def fill(self, views: MultiView, function: Any, fitting: bool = False) -> MultiView:
+    def fill(self, views: MultiView) -> MultiView:
         """Return views without NaN cells and without the columns that were left out."""
         filled, names = list(views.views), list(views.feature_names)
-        for p, (name, imputer) in enumerate(zip(views.names, self.views, strict=True)):
+        for p, imputer in enumerate(self.views):
             if imputer is None or (imputer.kept.all() and not views.gaps[p]):
                 continue
-            filled[p] = imputer.fill(filled[p], name, function, fitting)
-            own = names[p]
+            filled[p], own = imputer.fill(filled[p]), names[p]
             names[p] = None if own is None else own[imputer.kept]
         return views._changed(filled, feature_names=names)
 
 
-def impute(views: MultiView, missing: Any) -> tuple[MultiView, Imputation]:
-    """Fit an imputation to views, and return them without NaN cells."""
-    method = "function" if callable(missing) else missing
-    if method not in FILLED_BY or (isinstance(missing, str) and method == "function"):
-        raise InputError(f'missing must be None, "median", "knn" or a function, got {missing!r}')
+def fit_imputation(views: MultiView, method: str) -> Imputation:
+    """Fit an imputation by medians of columns, or by nearest samples, to views."""
+    check_choice("missing", method, tuple(FILLED_BY))
     imputers: list[Imputer | None] = []
     shares, notes, dropped = np.zeros(views.n_views), [], []
     for p, name in enumerate(views.names):
@@ -224,16 +174,16 @@ def impute(views: MultiView, missing: Any) -> tuple[MultiView, Imputation]:
         if views.kernels or sp.issparse(rows):
             imputers.append(None)
             continue
-        gaps = np.isnan(rows) if views.gaps[p] else np.zeros(rows.shape, dtype=bool)
+        gaps = np.isnan(rows)
         kept = gaps.mean(axis=0) <= MOST
         if not kept.any():
             raise InputError(
                 f"view {name!r}: every column is NaN in more than half of the samples; leave it out"
             )
-        table = rows[:, kept] if method != "median" else np.nanmedian(rows[:, kept], axis=0)[None]
+        table = rows[:, kept] if method == "knn" else np.nanmedian(rows[:, kept], axis=0)[None]
         imputers.append(Imputer(method, kept, table))
         shares[p] = gaps.mean()
-        if gaps.any():
+        if views.gaps[p]:
             count, size = int(gaps[:, kept].sum()), gaps[:, kept].size
             notes.append(
                 f"View {name!r}: {count} of {size} cells ({100 * count / size:.2g} %) were NaN and "
@@ -241,8 +191,7 @@ def impute(views: MultiView, missing: Any) -> tuple[MultiView, Imputation]:
             )
         if not kept.all():
             dropped.append(_dropped(name, kept, views.feature_names[p]))
-    found = Imputation(tuple(imputers), shares, tuple(notes), tuple(dropped))
-    return found.fill(views, missing, fitting=True), found
+    return Imputation(tuple(imputers), shares, tuple(notes), tuple(dropped))
 
 
 def _dropped(name: str, kept: np.ndarray, names: np.ndarray | None) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from ..exceptions import InputError
 from .views import MultiView
@@ -48,15 +49,10 @@ def log_counts(X: Any) -> Any:
     sparse = sp.issparse(X)
     if (X.min() if sparse else np.nanmin(X, initial=0.0)) < 0:
         raise InputError("log needs counts, which are not negative")
-    total = np.asarray(X.sum(axis=1) if sparse else np.nansum(X, axis=1), dtype=float).reshape(
-        -1, 1
-    )
-    scale = np.divide(1e6, total, out=np.zeros_like(total), where=total > 0)
-    if not sparse:
-        return np.log2(1 + X * scale)
-    scaled = sp.csr_array(X.multiply(scale))
-    scaled.data = np.log2(1 + scaled.data)
-    return scaled
+    total = np.asarray(X.sum(axis=1) if sparse else np.nansum(X, axis=1), dtype=np.float64)
+    scale = np.divide(1e6, total, out=np.zeros_like(total), where=total > 0)[:, None]
+    logs = sp.csr_array(X.multiply(scale)).log1p() if sparse else np.log1p(X * scale)
+    return logs / np.log(2)
 
 
 def largest_variance(X: Any, count: int) -> np.ndarray:
@@ -67,9 +63,5 @@ def largest_variance(X: Any, count: int) -> np.ndarray:
     """
     if count < 1:
         raise InputError(f"top_variance must be at least 1, got {count}")
-    if sp.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        variance = np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean**2
-    else:
-        variance = np.nanvar(X, axis=0)
+    variance = mean_variance_axis(X, axis=0)[1] if sp.issparse(X) else np.nanvar(X, axis=0)
     return np.sort(np.argsort(-np.nan_to_num(variance), kind="stable")[:count])

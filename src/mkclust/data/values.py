@@ -1,23 +1,33 @@
-"""The values of one view: a frame, array or sparse matrix as a matrix of numbers, checked."""
+"""The values of one view: checked as a matrix of numbers, their kind, and hashes of their rows.
+
+The kind (measurements, counts or components) decides how samples are compared. It is found once,
+on all samples that were given, and stays with the views: some of the samples, or a draw of the
+null model, would not show it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, time, timedelta
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array, check_random_state
 
-from ..exceptions import InputError
+from ..exceptions import EntryTypeError, InputError
 
 SHOWN = 5  # names of samples or columns listed in an error or a note
-ADVICE = (
-    "which are not numbers: convert them, such as to days by (t - t.min()) / "
-    "np.timedelta64(1, 'D'), or drop them"
-)
-DATES = (np.datetime64, np.timedelta64, date, time, timedelta)
+MEASUREMENTS, COUNTS, COMPONENTS, KERNEL = "measurements", "counts", "components", "kernel"
+KINDS = MEASUREMENTS, COUNTS, COMPONENTS  # of tables
+COUNTS_UP_TO = 0.8  # share of nonzero entries below which a nonnegative view is counts
+UNCORRELATED = 1e-3  # of the correlation that chance gives independent columns, 1 / sqrt(n)
+NEGLIGIBLE = 1e-10  # of the largest deviation in a view: smaller ones are rounding
+COMPARED = 64  # columns whose correlations are computed, at most
+BLOCK = 1 << 18  # entries of a dense block to be hashed
+SEED = 8_675_309  # of the multipliers of columns
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, with bits that look random
+ABSENT = np.uint64(1)  # the hash of a row that a view lacks
 
 
 def is_frame(value: Any) -> bool:
@@ -25,9 +35,12 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "iloc") and hasattr(value, "columns")
 
 
-def is_polars(value: Any) -> bool:
-    """Return whether `value` is a polars frame, whose rows have no names."""
-    return type(value).__module__.startswith("polars") and hasattr(value, "get_columns")
+def is_omics(data: Any) -> bool:
+    """Return whether data is a MuData or an AnnData, or a dict or list of AnnData."""
+    if isinstance(data, (list, tuple, dict)):
+        items = list(data.values()) if isinstance(data, dict) else data
+        return len(items) > 0 and all(is_omics(item) for item in items)
+    return all(hasattr(data, name) for name in ("obs_names", "obs", "obsm", "uns"))
 
 
 def column_names(view: Any) -> np.ndarray | None:
@@ -36,29 +49,15 @@ def column_names(view: Any) -> np.ndarray | None:
     Numbers that name columns are converted. The numbers 0, 1, ..., which pandas uses by default,
     are no names.
     """
-    if not (is_frame(view) or is_polars(view)):
+    if not is_frame(view) or list(view.columns) == list(range(view.shape[1])):
         return None
-    columns = list(view.columns)
-    if columns == list(range(len(columns))):
-        return None
-    return np.array([str(column) for column in columns], dtype=object)
+    return np.array([str(column) for column in view.columns], dtype=object)
 
 
 def text_columns(view: Any) -> list[Any]:
     """Return the names of the non-numeric columns of a frame; none for anything else."""
-    if is_polars(view):
-        kinds = view.schema.items()
-        return [name for name, kind in kinds if not (kind.is_numeric() or str(kind) == "Boolean")]
-    if not is_frame(view):
-        return []
-    return [name for name, kind in view.dtypes.items() if getattr(kind, "kind", "O") not in "iufb"]
-
-
-def named_index(names: Any) -> Any:
-    """Return names (n,) as a pandas Index of the type they have."""
-    import pandas as pd
-
-    return pd.Index(list(names), tupleize_cols=False)
+    kinds = view.dtypes.items() if is_frame(view) else ()
+    return [name for name, kind in kinds if getattr(kind, "kind", "O") not in "iufb"]
 
 
 def list_names(names: Any, more: str = " and {} more") -> str:
@@ -72,15 +71,6 @@ def list_names(names: Any, more: str = " and {} more") -> str:
     return shown + (more.format(len(names) - SHOWN) if len(names) > SHOWN else "")
 
 
-def check_width(name: str, width: int, fitted: int, what: str = "the same columns") -> None:
-    """Refuse new samples with another number of columns than the fit."""
-    if width != fitted:
-        raise InputError(
-            f"view {name!r} has {width} columns, but was fitted on {fitted}: new samples need "
-            f"{what}"
-        )
-
-
 def random_generator(random_state: Any) -> np.random.RandomState:
     """Return the random numbers of a seed or generator; InputError for anything else."""
     try:
@@ -91,41 +81,46 @@ def random_generator(random_state: Any) -> np.random.RandomState:
 
 
 def to_utf8(name: str) -> str:
-    """Return a name with escapes for bytes of file names that are not UTF-8.
+    """Return a name with escapes for what UTF-8 cannot encode, such as bytes of file names.
 
     >>> to_utf8("rna"), to_utf8("rna" + chr(0xDCFF))
-    ('rna', 'rna\\\\xff')
+    ('rna', 'rna\\\\udcff')
     """
-    try:
-        return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    except UnicodeEncodeError:  # surrogates that stand for no byte
-        return name.encode("utf-8", "backslashreplace").decode("utf-8")
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def fill_masked(view: Any, name: str) -> Any:
-    """Return a view with NaN for masked cells, and lists as arrays; other views are unchanged.
+# ---------------------------------------------------------------- one view as a matrix
 
-    Refused are empty frames, datetimes, which numpy would convert to numbers, and sparse matrices
-    with indices out of range, which compiled code would follow.
 
-    >>> fill_masked(np.ma.array([[1, 2]], mask=[[False, True]]), "rna")
+def as_table(view: Any, name: str) -> Any:
+    """Return a view as a pandas frame, an array or a sparse matrix; masked cells become NaN.
+
+    Refused are empty frames and sparse matrices with indices out of range, which compiled code
+    would follow.
+
+    >>> as_table(np.ma.array([[1, 2]], mask=[[False, True]]), "rna")
     array([[ 1., nan]])
     """
-    if isinstance(view, np.ma.MaskedArray):
-        view = _filled(view) if np.ma.is_masked(view) else np.ma.getdata(view)
-    if is_frame(view) or is_polars(view):
+    if np.ma.is_masked(view) and view.dtype.kind in "biufO":  # other kinds are refused
+        kept = view.astype(np.float64) if view.dtype.kind in "biu" else view
+        return kept.filled(np.nan)
+    if hasattr(view, "get_columns"):  # of polars
+        view = pd.DataFrame({column.name: column.to_numpy() for column in view.get_columns()})
+    if is_frame(view):
         _refuse_empty(view, name)
-        return view
-    if sp.issparse(view):
-        _check_indices(view, name)
-        return view
-    if isinstance(view, (list, tuple)):
+    elif sp.issparse(view) and hasattr(view, "check_format"):
         try:
-            view = np.asarray(view)
+            view.check_format(full_check=True)
+        except ValueError as error:
+            raise InputError(
+                f"view {name!r} is a sparse matrix with indices outside its shape {view.shape} "
+                f"({error}): it is damaged; build it again from its entries"
+            ) from None
+    elif isinstance(view, (list, tuple)):
+        try:
+            return np.asarray(view)
         except ValueError as error:  # rows of several lengths
             raise InputError(f"view {name!r}: {error}") from None
-    if isinstance(view, np.ndarray):
-        _refuse_dates(view, name)
     return view
 
 
@@ -138,35 +133,38 @@ def as_matrix(
     sparse matrix or a kernel they are refused, and infinity is refused everywhere.
     """
     _refuse_text(view, name)
-    if columns is None and (is_frame(view) or is_polars(view)):
-        columns = list(view.columns)
-    samples = view.index if is_frame(view) else index
+    samples, columns = (view.index, list(view.columns)) if is_frame(view) else (index, columns)
     try:
         matrix = check_array(
             view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
             ensure_min_features=0, input_name=name, order="C",  # sums depend on the layout
         )  # fmt: skip
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"view {name!r}: {error}") from None
+        kind = EntryTypeError if isinstance(error, TypeError) else InputError
+        raise kind(f"view {name!r}: {error}") from None
     _refuse_empty(matrix, name)
-    _refuse_dates(matrix, name)
-    if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix)
-    values = matrix.data if sp.issparse(matrix) else matrix
+    if kernel and matrix.shape[0] != matrix.shape[1]:
+        raise InputError(f"kernel {name!r} must be square, got shape {matrix.shape}")
+    if matrix.dtype.kind in "mM":
+        raise InputError(
+            f"view {name!r} holds datetimes, which are not numbers: convert them, such as to days "
+            "by (t - t.min()) / np.timedelta64(1, 'D'), or drop them"
+        )
+    sparse = sp.issparse(matrix)
+    matrix = sp.csr_array(matrix) if sparse else matrix
+    values = matrix.data if sparse else matrix
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return matrix, None
-    absent = np.zeros(matrix.shape[0], dtype=bool)
-    if not sp.issparse(matrix):
-        absent = np.isnan(matrix).all(axis=1)
+    absent = np.zeros(matrix.shape[0], dtype=bool) if sparse else np.isnan(matrix).all(axis=1)
     at = _cells_to_refuse(matrix, absent, kernel)
     if len(at):
         count = "1 value that is" if len(at) == 1 else f"{len(at)} values that are"
-        row, column = at[0].tolist()
+        place = place_of(int(at[0, 0]), int(at[0, 1]), samples, columns)
         raise InputError(
             f"view {name!r} has {count} infinite (inf), or NaN that is not filled, the first at "
-            f"{place_of(row, column, samples, columns)}: correct them or drop the column; NaN of "
-            "a kernel or a sparse view is not filled, and a sample may lack one of several views "
-            "only as a whole, its row (and its column of a kernel) all NaN"
+            f"{place}: correct them or drop the column; NaN of a kernel or a sparse view is not "
+            "filled, and a sample may lack one of several views only as a whole, its row (and its "
+            "column of a kernel) all NaN"
         )
     return matrix, absent
 
@@ -180,19 +178,6 @@ def place_of(row: int, column: int, samples: Any, columns: Any) -> str:
     own = [] if samples is None else np.asarray(samples).ravel()[row : row + 1].tolist()
     whose = f" ({own[0]!r})" if own and own[0] != row else ""
     return f"row {row}{whose}, column {column if columns is None else repr(columns[column])}"
-
-
-def _filled(view: Any) -> np.ndarray:
-    if view.dtype.kind in "biu":
-        view = view.astype(np.float64)
-    # other kinds are refused, masked or not
-    return np.asarray(view.filled(np.nan) if view.dtype.kind in "fO" else view.data)
-
-
-def _refuse_dates(array: Any, name: str) -> None:
-    objects = array.flat if array.dtype.kind == "O" else ()
-    if array.dtype.kind in "mM" or any(isinstance(value, DATES) for value in objects):
-        raise InputError(f"view {name!r} holds datetimes, {ADVICE}")
 
 
 def _refuse_empty(view: Any, name: str) -> None:
@@ -222,22 +207,6 @@ def _refuse_text(view: Any, name: str) -> None:
     )
 
 
-def _check_indices(matrix: Any, name: str) -> None:
-    """Refuse sparse matrices whose indices or pointers are out of range: O(stored entries)."""
-    try:
-        if matrix.format in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)
-        elif matrix.format == "coo":
-            for indices, size in zip(matrix.coords, matrix.shape, strict=True):
-                if len(indices) and (indices.min() < 0 or indices.max() >= size):
-                    raise ValueError("indices out of range")
-    except ValueError as error:
-        raise InputError(
-            f"view {name!r} is a sparse matrix with indices outside its shape {matrix.shape} "
-            f"({error}): it is damaged; build it again from its entries"
-        ) from None
-
-
 def _cells_to_refuse(matrix: Any, absent: np.ndarray, kernel: bool) -> np.ndarray:
     """Return the rows and columns of infinities, and of NaN where it cannot be filled."""
     if sp.issparse(matrix):
@@ -248,3 +217,114 @@ def _cells_to_refuse(matrix: Any, absent: np.ndarray, kernel: bool) -> np.ndarra
         outside = ~absent[:, None] & (~absent if len(absent) == matrix.shape[1] else True)
         bad |= np.isnan(matrix) & outside
     return np.argwhere(bad)
+
+
+# ---------------------------------------------------------------- kind
+
+
+def kind_of(view: Any) -> str:
+    """Return the kind of the columns of a table (n, f), dense or sparse; NaN cells are zeros.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((50, 5)) * [9.0, 5.0, 3.0, 2.0, 1.0]
+    >>> U, s, _ = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    >>> kind_of(X), kind_of(U * s), kind_of(np.eye(20))
+    ('measurements', 'components', 'counts')
+    """
+    if 0 in view.shape:
+        return MEASUREMENTS
+    if not sp.issparse(view) and np.isnan(view).any():
+        view = np.nan_to_num(view)
+    origin = None if sp.issparse(view) else view[0].astype(np.float64)
+    return kind_by_sums(view.shape[0], column_sums(view, origin))
+
+
+def column_sums(X: Any, origin: Any) -> dict[str, np.ndarray]:
+    """Return sums over rows (n, f), by which `kind_by_sums` finds the kind of all rows.
+
+    `origin` (f,) is any row: sums of differences from it lose no digits to a large mean.
+    """
+    sums = {"stored": np.asarray((X != 0).sum(axis=0)).ravel(), "negative": np.sum(X < 0)}
+    if not sp.issparse(X):
+        some = np.unique(np.linspace(0, X.shape[1] - 1, min(COMPARED, X.shape[1])).astype(int))
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = X[:, some].astype(np.float64) - origin[some]
+            sums |= {"total": Z.sum(axis=0), "products": Z.T @ Z}
+    return sums
+
+
+def kind_by_sums(n: int, sums: dict[str, np.ndarray]) -> str:
+    r"""Return the kind of a table of n rows by its `column_sums`.
+
+    Counts are not negative, and at least a fifth of their cells are zero; columns of zeros, such
+    as genes that no sample expresses, do not count.
+
+    Components, such as all or the first principal ones, are uncorrelated on the samples that they
+    were computed from: $r_{ij} = 0$ up to rounding, where independent columns have
+    $|r_{ij}| \approx 1 / \sqrt n$. That must hold for half of the pairs of at most 64 columns, so
+    that a few further columns hide nothing, and for the longest column with half of the others.
+    Columns that vary by less than 1e-10 of the largest deviation do not count. Fewer than three
+    columns and sparse tables are no components.
+    """
+    stored = sums["stored"]
+    filled = stored.sum() / max(1, n * np.count_nonzero(stored))
+    if not sums["negative"] and 0 < filled < COUNTS_UP_TO:
+        return COUNTS
+    if "products" not in sums:
+        return MEASUREMENTS
+    with np.errstate(all="ignore"):  # values that are huge or not finite are no components
+        C = sums["products"] - np.outer(sums["total"], sums["total"]) / n
+        length = np.sqrt(np.diagonal(C))
+        kept = np.flatnonzero(length > NEGLIGIBLE * length.max())
+        r = np.abs(C / length / length[:, None])[np.ix_(kept, kept)]
+    if len(kept) < 3 or n < 4:
+        return MEASUREMENTS
+    limit, first = UNCORRELATED / np.sqrt(n), np.argmax(length[kept])
+    pairs, own = r[np.triu_indices(len(r), 1)], np.delete(r[first], first)
+    return COMPONENTS if np.median(pairs) < limit and np.median(own) < limit else MEASUREMENTS
+
+
+# ---------------------------------------------------------------- hashes
+
+
+def hash_rows(block: Any) -> np.ndarray:
+    r"""Return a number of 64 bits for every row of a matrix (b, f), dense or sparse.
+
+    $$h_i = \sum_j r_j \cdot \text{mix}(x_{ij}) \bmod 2^{64}$$
+
+    Every column has its own random odd $r_j$; mix spreads the bits of a double, and mix(0) is 0.
+    So equal rows have equal numbers in any storage and type, and different rows in all
+    likelihood different ones. About 1 s per GB.
+
+    >>> X = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0]])
+    >>> h = hash_rows(X)
+    >>> bool(h[0] == h[1] != h[2]), np.array_equal(h, hash_rows(sp.csr_array(X.astype(int))))
+    (True, True)
+    """
+    n, width = block.shape
+    factors = np.random.default_rng(SEED).integers(0, 2**64, width, dtype=np.uint64)
+    factors |= np.uint64(1)
+    if sp.issparse(block):
+        X = sp.csr_array(block, copy=not block.has_canonical_format)
+        X.sum_duplicates()
+        sums = np.zeros(X.nnz + 1, dtype=np.uint64)
+        np.cumsum(_mix(X.data) * factors[X.indices], out=sums[1:])
+        return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
+    found, height = np.empty(n, dtype=np.uint64), max(1, BLOCK // max(width, 1))
+    for start in range(0, n, height):
+        found[start : start + height] = _mix(block[start : start + height]) @ factors
+    return found
+
+
+def _mix(values: Any) -> np.ndarray:
+    """Return the bits of numbers as doubles, spread; 0 for zero of either sign."""
+    X = np.asarray(values).astype(np.float64) + 0.0  # turns a negative zero into zero
+    if np.isnan(X).any():
+        X[np.isnan(X)] = np.nan  # one pattern of bits
+    return _spread(X.view(np.uint64))
+
+
+def _spread(bits: np.ndarray) -> np.ndarray:
+    bits = bits * SPREAD
+    bits ^= bits >> np.uint64(32)
+    return bits

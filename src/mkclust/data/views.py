@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,19 +18,59 @@ from .alignment import (
     set_sample_names,
     turn_transposed,
 )
-from .kinds import KERNEL, KINDS, kind_of
 from .values import (
+    ABSENT,
+    KERNEL,
+    KINDS,
     as_matrix,
+    as_table,
     column_names,
-    fill_masked,
+    hash_rows,
     is_frame,
-    is_polars,
+    kind_of,
     list_names,
+    place_of,
     to_utf8,
 )
 
+FILL = 'fill them with missing="median" or missing="knn", or drop those rows or columns'
 
-class MultiView:
+
+class Views:
+    """What `MultiView` and `LargeViews`, its counterpart outside memory, have in common."""
+
+    kernels: bool = False
+    present: np.ndarray | None = None
+    names: tuple[str, ...]
+    views: tuple[Any, ...]
+    n_samples: int
+
+    @property
+    def n_views(self) -> int:
+        return len(self.views)
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return tuple(int(view.shape[1]) for view in self.views)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, and of columns over all views, as scikit-learn expects."""
+        return self.n_samples, sum(self.widths)
+
+    def __len__(self) -> int:
+        return self.n_samples
+
+    def __repr__(self) -> str:
+        lacking = 0 if self.present is None else int((~self.present.all(axis=1)).sum())
+        count = f"{self.n_views} kernels of {len(self)}" if self.kernels else f"{len(self)} samples"
+        some = f", {lacking} of them incomplete" if lacking else ""
+        parts = [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
+        shown = ", ".join(self.names if self.kernels else parts)
+        return f"{type(self).__name__}({count}{some}: {shown})"
+
+
+class MultiView(Views):
     """Samples described by several views: one matrix per view, the same rows in each.
 
     Parameters
@@ -112,51 +153,44 @@ class MultiView:
                 "with an index have none",
                 parameter="id",
             )
-        items, found = _listed(views, kernels)
-        self.names: tuple[str, ...] = _checked_names(names if names is not None else found)
-        if len(self.names) != len(items):
-            raise InputError(f"{len(items)} views but {len(self.names)} names: {self.names}")
-        items = [fill_masked(item, name) for item, name in zip(items, self.names, strict=True)]
-        self.key_columns: tuple[Any, ...] = (
-            views.key_columns if isinstance(views, MultiView) else (None,) * len(items)
-        )
-        named = [item for item in items if is_frame(item) or is_polars(item)]
-        if kernels:
-            items = [order_columns_as_rows(item) if is_frame(item) else item for item in items]
-        elif named and index is None:
-            items, self.key_columns, told = set_sample_names(items, self.names, id)
-            items, turned = turn_transposed(items, self.names)
-            notes = (*notes, *told, *turned)
+        items, found = _list_views(views, kernels)
+        self.kernels = bool(kernels)
+        self.names = _checked_names(found if names is None else names, len(items))
+        items = [as_table(item, name) for item, name in zip(items, self.names, strict=True)]
+        own = views.key_columns if isinstance(views, MultiView) else (None,) * len(items)
+        self.key_columns: tuple[Any, ...] = own
+        rows: Sequence[np.ndarray | None] = (None,) * len(items)
+        if any(is_frame(item) for item in items):
+            if kernels:
+                items = [order_columns_as_rows(item) for item in items]
+            elif index is None:
+                items, self.key_columns, told = set_sample_names(items, self.names, id)
+                items, turned = turn_transposed(items, self.names)
+                notes = (*notes, *told, *turned)
+            order = align(items, self.names)
+            rows, notes = order.rows, (*notes, *order.notes)
+            index = order.index if index is None else index
         columns = [None] * len(items) if feature_names is None else list(feature_names)
         if len(columns) != len(items):
             raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
-        order = align(items, self.names) if named else None
-        rows = (None,) * len(items) if order is None else order.rows
-        self.kernels: bool = bool(kernels)
-        found_in = [
+        checked = [
             as_matrix(view, name, self.kernels, index, own)
             for view, name, own in zip(items, self.names, columns, strict=True)
         ]
-        for name, (matrix, _) in zip(self.names, found_in, strict=True):
-            if self.kernels and matrix.shape[0] != matrix.shape[1]:
-                raise InputError(f"kernel {name!r} must be square, got shape {matrix.shape}")
-        self.views: tuple[Any, ...] = tuple(
+        self.views = tuple(
             matrix if own is None else place_rows(matrix, own, self.kernels)
-            for (matrix, _), own in zip(found_in, rows, strict=True)
+            for (matrix, _), own in zip(checked, rows, strict=True)
         )
-        self.n_samples = _common_length(self.views, self.names)
+        absent = [gone for _, gone in checked]
+        self.n_samples = _common_length(self)
         self.feature_names: tuple[np.ndarray | None, ...] = _feature_names(
             feature_names, items, self
         )
-        if order is not None:
-            index = order.index if index is None else index
-            notes = (*notes, *order.notes)
         self.index: np.ndarray | None = _column(index, self, "index")
         labels = labels if labels is None else order_labels(labels, self.index)
         self.labels: np.ndarray | None = _column(labels, self, "labels")
         self.notes: tuple[str, ...] = tuple(map(to_utf8, notes))
-        absent = [gone for _, gone in found_in]
-        self.present: np.ndarray | None = _presence(self, absent, rows, present)
+        self.present = _presence(self, absent, rows, present)
         if present is not None and self.present is not None:
             held_rows = np.where(self.present, np.arange(len(self))[:, None], -1).T
             self.views = tuple(
@@ -164,18 +198,10 @@ class MultiView:
                 for view, own in zip(self.views, held_rows, strict=True)
             )
         self.gaps: tuple[bool, ...] = tuple(
-            gone is not None and not self.kernels and self._has_gaps(p)
+            gone is not None and bool(np.isnan(self.own_rows(p)).any())
             for p, gone in enumerate(absent)
         )
         self._kinds = None if kinds is None else _checked_kinds(self, kinds)
-
-    @property
-    def n_views(self) -> int:
-        return len(self.views)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        return tuple(view.shape[1] for view in self.views)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -185,21 +211,6 @@ class MultiView:
             found = (KERNEL if self.kernels else kind_of(self.own_rows(p)) for p in own)
             self._kinds = tuple(found)
         return self._kinds
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of samples, and of columns over all views, as scikit-learn expects."""
-        return self.n_samples, sum(self.widths)
-
-    def __len__(self) -> int:
-        return self.n_samples
-
-    def __repr__(self) -> str:
-        lacking = 0 if self.present is None else int((~self.present.all(axis=1)).sum())
-        count = f"{self.n_views} kernels of {len(self)}" if self.kernels else f"{len(self)} samples"
-        some = f", {lacking} of them incomplete" if lacking else ""
-        parts = [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
-        return f"MultiView({count}{some}: {', '.join(self.names if self.kernels else parts)})"
 
     def __getitem__(self, key: Any) -> Any:
         """Return one view by name, or rows of all views by a slice, a mask or a list."""
@@ -255,9 +266,33 @@ class MultiView:
         rows = np.flatnonzero(self.present[:, position])
         return view[rows][:, rows] if self.kernels else view[rows]
 
-    def _has_gaps(self, position: int) -> bool:
-        own = self.own_rows(position)
-        return not sp.issparse(own) and bool(np.isnan(own).any())
+    def require_no_gaps(self, advice: str = FILL) -> None:
+        """Refuse NaN cells: how many, where, in which share of rows and columns, what to do."""
+        if not any(self.gaps):
+            return
+        p, *others = (p for p in range(self.n_views) if self.gaps[p])
+        held = np.arange(len(self)) if self.present is None else np.flatnonzero(self.present[:, p])
+        gaps = np.isnan(self.views[p][held])
+        i, j = np.argwhere(gaps)[0]
+        count = "1 NaN cell" if gaps.sum() == 1 else f"{gaps.sum()} NaN cells"
+        shares = (
+            f"{mask.sum()} of {len(mask)} {what} ({100 * mask.mean():.2g} %)"
+            for mask, what in ((gaps.any(axis=1), "rows"), (gaps.any(axis=0), "columns"))
+        )
+        place = place_of(int(held[i]), int(j), self.index, self.feature_names[p])
+        also = ", ".join(self.names[q] for q in others)
+        raise InputError(
+            f"view {self.names[p]!r} has {count}, in {' and '.join(shares)}, the first at {place}"
+            + (f"; {also} {'has' if len(others) == 1 else 'have'} some too" if also else "")
+            + f": {advice}; a sample may lack one of several views only as a whole, its row all NaN"
+        )
+
+    def row_hashes(self) -> np.ndarray:
+        """Return `hash_rows` of every view, (n, m); rows that a view lacks have the number 1."""
+        found = np.column_stack([hash_rows(view) for view in self.views])
+        if self.present is not None:
+            found[~self.present] = ABSENT
+        return found
 
     def select(self, names: Sequence[str]) -> MultiView:
         """Return the same samples with only the named views, in the given order.
@@ -317,13 +352,13 @@ def split_columns(table: Any, columns: Any) -> MultiView:
     return MultiView(parts, index=table.index.to_numpy() if frame else None)
 
 
-def _listed(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
+def _list_views(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
     """Return the views as a list, with their names."""
     if isinstance(views, MultiView):
         return list(views.views), list(views.names)
     if isinstance(views, Mapping) and not sp.issparse(views):  # dok is a dict until scipy 1.14
         return list(views.values()), [str(name) for name in views]
-    if is_frame(views) or is_polars(views) or sp.issparse(views):
+    if is_frame(views) or hasattr(views, "get_columns") or sp.issparse(views):
         views = [views]
     elif isinstance(views, np.ndarray):
         views = _unstacked(views, kernels)
@@ -349,13 +384,15 @@ def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
     return list(array)
 
 
-def _checked_names(names: Iterable[Any]) -> tuple[str, ...]:
+def _checked_names(names: Iterable[Any], count: int) -> tuple[str, ...]:
     checked = tuple(to_utf8(str(name)) for name in names)
     twice = sorted({name for name in checked if checked.count(name) > 1})
     if not checked:
         raise InputError("no views given: at least one is needed")
     if twice:
         raise InputError(f"view names must differ, but {', '.join(twice)} occurs more than once")
+    if len(checked) != count:
+        raise InputError(f"{count} views but {len(checked)} names: {checked}")
     return checked
 
 
@@ -399,13 +436,14 @@ def _checked_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
     return tuple(kinds)
 
 
-def _common_length(views: Sequence[Any], names: Sequence[str]) -> int:
-    lengths = {name: view.shape[0] for name, view in zip(names, views, strict=True)}
-    if len(set(lengths.values())) > 1:
-        listed = ", ".join(f"{name} {length}" for name, length in lengths.items())
-        hint = "; they agree in columns: transposed?" * (len({v.shape[1] for v in views}) == 1)
+def _common_length(views: MultiView) -> int:
+    """Return the number of rows, which all views must have."""
+    lengths = [int(view.shape[0]) for view in views.views]
+    if len(set(lengths)) > 1:
+        listed = ", ".join(f"{name} {n}" for name, n in zip(views.names, lengths, strict=True))
+        hint = "; they agree in columns: transposed?" * (len(set(views.widths)) == 1)
         raise InputError(f"views must have the same rows, got {listed}{hint}")
-    return int(views[0].shape[0])
+    return lengths[0]
 
 
 def _feature_names(
@@ -436,3 +474,32 @@ def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:
             f"{what} must have one entry per sample ({len(views)}), got {column.shape}"
         )
     return column
+
+
+# ---------------------------------------------------------------- checksums
+
+
+def view_checksums(views: Any) -> dict[str, str]:
+    """Return a SHA-256 of the rows of every view and of the sample names, by name of the view.
+
+    Rows outside memory are read in blocks, by their method `blocks`.
+    """
+    if isinstance(views, MultiView):
+        hashes = list(views.row_hashes().T)
+    else:
+        own = range(views.n_views)
+        hashes = [np.concatenate([hash_rows(b) for b in views.blocks(p)]) for p in own]
+    samples = "" if views.index is None else "\0".join(map(str, views.index))
+    found = {}
+    for name, rows, width in zip(views.names, hashes, views.widths, strict=True):
+        digest = hashlib.sha256(f"{len(rows)} x {width} ".encode())
+        digest.update(np.ascontiguousarray(rows, dtype="<u8").data)
+        digest.update(samples.encode("utf-8", "surrogatepass"))
+        found[name] = digest.hexdigest()
+    return found
+
+
+def joint_checksum(checksums: Mapping[str, str]) -> str:
+    """Return one checksum of all views, which does not depend on their order."""
+    text = "\n".join(f"{name} {found}" for name, found in sorted(checksums.items()))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

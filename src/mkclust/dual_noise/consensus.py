@@ -55,9 +55,9 @@ def consensus(
 
     Examples
     --------
-    >>> from mkclust.agreement.subspaces import KernelSubspaces
+    >>> from mkclust.agreement.subspaces import Subspaces
     >>> kernel = np.diag([3.0, 2, 0, 0])
-    >>> spaces = KernelSubspaces([kernel, kernel], ["a", "b"])
+    >>> spaces = Subspaces([kernel, kernel], ["a", "b"])
     >>> spaces.grow(2)
     >>> found = consensus(spaces, [2, 1], 1, spaces.overlap(1))
     >>> np.abs(found.H).ravel(), found.singular_values.round(6)

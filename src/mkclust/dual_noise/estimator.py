@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 from sklearn.utils.random import sample_without_replacement
 
-from ..agreement.chance import unrelated_in
-from ..agreement.subspaces import KernelSubspaces, view_spectra
+from ..agreement.chance import chance_on_common_rows, unrelated_positions
+from ..agreement.subspaces import Subspaces, view_spectra
 from ..base import KernelClusterer
 from ..data.memory import physical_memory
 from ..data.views import MultiView
 from ..exceptions import DegenerateWarning, InputError, check_whole, warn
 from ..kernels.bank import KernelBank
 from ..large.views import LargeViews
-from ..linalg.checks import Verification
 from ..linalg.kmeans import nearest_centers, unit_rows
+from ..linalg.verification import TIE, Check, orthonormality_error, recomputed_spectrum
 from ..predict.kernels import kernel_extension
 from ..predict.new_samples import OutOfSample, embedding_blocks
-from .consensus import consensus, dual_noise
-from .selection import Goal, Selection, select
-from .verify import verify_fit
+from .consensus import completed_partition, consensus, dual_noise
+from .selection import Goal, Selection, choose, select
 
 ALL_UP_TO = 20_000  # samples: beyond this, n x n kernels take too long
 KERNEL_COPIES = 3  # n x n matrices that a fit may hold at a time
 DRAWN = 5_000  # samples that are fitted of more
 DRAWN_PER_CLUSTER = 25  # at least
 KEPT_EMBEDDING = 512 << 20  # bytes: a larger embedding of all rows is not kept
+LEAST_SQUARES = 1e-4  # share of H* that may differ: its rounds end at a change of 1e-6
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -139,7 +141,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         self.n_samples_fit_ = kernels.n_samples
-        spaces = KernelSubspaces.of(kernels)  # V_p, computed as needed
+        spaces = Subspaces.of(kernels)  # V_p, computed as needed
         selection = select(spaces, self._goal(k, kernels.n_samples))  # d: Eq. 16
         found = consensus(spaces, selection.d, k, selection.overlap)  # H*: Eq. 17
         self.noise_ = dual_noise(spaces.coordinates(found.H, selection.d))
@@ -153,10 +155,8 @@ class MKCDNM(OutOfSample, KernelClusterer):
             )
         self._store(selection)
         self.agreement_ = selection.overlap.agreement(k)
-        unrelated = {
-            *selection.constraints.unrelated(),
-            *unrelated_in(selection.overlap, k, spaces.vectors(2 * k)),
-        }
+        chances = chance_on_common_rows(spaces.vectors(2 * k), k, kernels.present)
+        unrelated = {*selection.constraints.unrelated(), *unrelated_positions(chances)}
         self.unrelated_views_ = [spaces.names[p] for p in sorted(unrelated)]
         self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
         self._spectra = view_spectra(spaces, k)
@@ -197,12 +197,42 @@ class MKCDNM(OutOfSample, KernelClusterer):
             raise InputError("n_samples_fit is for views: given kernels are fitted as a whole")
         return int(min(asked, n))
 
-    def verify(self, views: Any) -> Verification:
-        """Check every claim of the fit with other eigenvectors, and name near ties; n^3 per view.
+    def _checks(self, views: MultiView) -> Iterator[Check | str]:
+        """Check H*, dimensions, bound, noise and labels; n^3 per view up to 3000 samples.
 
-        `views` are those of the fit.
+        Where views lack samples, H* is compared with the answer of the same least squares problem.
         """
-        return verify_fit(self, views)
+        k, d, H, proof = int(self.n_clusters), self.dimensions_, self.embedding_, self.certificate_
+        if self.n_samples_fit_ < len(views):
+            raise InputError("a drawn sample was fitted: verify a fit to all samples of fewer")
+        kernels = KernelBank(views, self._recipe(views))
+        spaces = Subspaces(kernels, kernels.names, kernels.present, solve=recomputed_spectrum)
+        spaces.grow(max(int(d.max()), proof.eigenvectors))
+        again = choose(spaces.overlap(k), self._goal(k, len(views)), spaces.names)
+        spaces.grow(int(d.max()) + 1)  # for ties at the last eigenvalue that is kept
+        yield Check("H* has orthonormal columns", orthonormality_error(H), 1e-8)
+        if views.present is None:
+            sigma = scipy.linalg.svdvals(np.hstack(spaces.heads(d)))
+            reached = sum(np.sum((H.T @ U) ** 2) for U in spaces.heads(d))
+            missed = 1 - reached / np.sum(sigma[:k] ** 2)
+            yield Check("no partition is closer to the kept subspaces", max(0.0, missed), 1e-8)
+        else:
+            other, sigma = completed_partition(spaces, d, k)
+            missed = 1 - np.sum((other.T @ H) ** 2) / other.shape[1]
+            claim = "H* solves the least squares problem of incomplete views"
+            yield Check(claim, max(0.0, missed), LEAST_SQUARES)
+        lacking = np.maximum(again.constraints.least(d) - d, 0).max()
+        yield Check("every constraint is met", float(lacking), 0.0)
+        off = float(np.abs(again.d - d).max())
+        yield Check("the dimensions are those the solver finds", off, 0.0)
+        stored = self.objective_ == proof.objective == d.sum()
+        off = max(-proof.gap, 0) if stored and self.lower_bound_ == proof.lower_bound else 1
+        yield Check("the bound is below the sum of dimensions", float(off), 0.0)
+        noise = vars(dual_noise(spaces.coordinates(H, d)))
+        off = max(np.abs(noise[part] - vars(self.noise_)[part]).max() for part in noise)
+        yield Check("the noise is as reported", float(off / d.max()), 1e-6)
+        yield self._check_labels(nearest_centers(H, self.cluster_centers_))
+        yield from _near_ties(d, k, spaces, again, sigma)
 
     def describe_method(self) -> tuple[str, ...]:
         """Return what was found, one sentence each."""
@@ -219,3 +249,29 @@ class MKCDNM(OutOfSample, KernelClusterer):
             k, n, solver=self.solver, threshold=self.threshold, on_infeasible=self.on_infeasible,
             max_dimension=self.max_dimension,
         )  # fmt: skip
+
+
+def _near_ties(
+    d: np.ndarray, k: int, spaces: Subspaces, found: Selection, sigma: np.ndarray
+) -> Iterator[str]:
+    """Yield a sentence for every decision by less than `TIE`."""
+    names, overlap, threshold = spaces.names, found.overlap, found.constraints.threshold
+    for name, spectrum, size in zip(names, spaces, d, strict=True):
+        values = spectrum.values
+        if size < len(values) and (gap := (values[size - 1] - values[size]) / values[0]) < TIE:
+            yield (
+                f"eigenvalues {size} and {size + 1} of {name} differ by {gap:.0e} of the largest: "
+                "which eigenvector is kept is arbitrary"
+            )
+    for p, q in () if found.constraints.relaxed else overlap.pairs():
+        table = overlap.table(p, q)
+        for a, b in ((d[p], d[q]), (d[p] - 1, d[q]), (d[p], d[q] - 1)):
+            if (slack := abs(table[a, b] - threshold) / max(threshold, 1.0)) < TIE:
+                yield (
+                    f"{names[p]} and {names[q]} meet the threshold at {a} and {b} eigenvectors "
+                    f"within {slack:.0e}"
+                )
+    if k < len(sigma) and (sigma[k - 1] - sigma[k]) / sigma[0] < TIE:
+        yield (
+            f"singular values {k} and {k + 1} of the kept eigenvectors are equal: H* is not unique"
+        )

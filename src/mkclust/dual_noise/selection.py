@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..exceptions import (
     InputError,
     check_choice,
     check_whole,
+    is_number,
     warn,
 )
 from .constraints import Constraints, overlap_constraints, relaxed_constraints, shortfall
@@ -43,7 +43,7 @@ class Goal:
         check_choice("solver", solver, SOLVERS)
         check_choice("on_infeasible", on_infeasible, ("relax", "raise"))
         asked = {"k": k, "k-1": k - 1}.get(str(threshold), threshold)
-        if not _is_number(asked) or not 0 <= asked < np.inf:
+        if not is_number(asked) or not 0 <= asked < np.inf:
             raise InputError(
                 f'threshold must be "k", "k-1" or a number from 0 on, got {threshold!r}'
             )
@@ -79,10 +79,13 @@ def select(subspaces: Subspaces, goal: Goal) -> Selection:
     Eigenvectors are computed as needed: 2k, then twice as many while a pair falls short. The
     exact solver asks once more for as many as extend its proof to the whole spectrum.
     """
-    found = _choose(_enough_overlap(subspaces, goal), subspaces, goal)
+    names = subspaces.names
+    found = choose(_enough_overlap(subspaces, goal), goal, names, subspaces.horizon)
     if goal.solver == "exact" and (more := _worth_growing(found, goal.limit)):
         subspaces.grow(more)
-        found = _choose(subspaces.overlap(goal.k), subspaces, goal)
+        found = choose(subspaces.overlap(goal.k), goal, names, subspaces.horizon)
+    if found.notes:
+        warn(found.notes[0], InfeasibleWarning)
     return found
 
 
@@ -113,29 +116,24 @@ def _size_to_reach(found: Overlap, size: int, goal: Goal) -> int:
     return int(max(-(-ROOM * min(farthest, goal.limit) // goal.k) * goal.k, size + goal.k))
 
 
-def _choose(found: Overlap, subspaces: Subspaces, goal: Goal) -> Selection:
-    constraints, notes = _constraints(found, subspaces, goal)
+def choose(
+    found: Overlap, goal: Goal, names: tuple[str, ...], horizon: int | None = None
+) -> Selection:
+    """Choose the dimensions for overlaps of as many eigenvectors as were computed."""
+    constraints = overlap_constraints(found, goal.k, goal.threshold)
+    notes: tuple[str, ...] = ()
+    if missing := shortfall(found, goal.threshold):
+        problem = _describe_shortfall(missing, found, goal.threshold, names)
+        if not goal.relax:
+            raise InfeasibleError(
+                f'{problem} Drop a view, lower the threshold (such as "k-1"), or pass '
+                'on_infeasible="relax"'
+            )
+        constraints = relaxed_constraints(found, goal.k, goal.threshold)
+        notes = (f"{problem} {_describe_relaxation(constraints, len(found.pairs()), names)}",)
     preference = found.reproduced(goal.k) if goal.solver == "exact" else None
-    chosen = choose_dimensions(constraints, goal.k, goal.solver, subspaces.horizon, preference)
+    chosen = choose_dimensions(constraints, goal.k, goal.solver, horizon, preference)
     return Selection(found, constraints, chosen, notes)
-
-
-def _constraints(
-    found: Overlap, subspaces: Subspaces, goal: Goal
-) -> tuple[Constraints, tuple[str, ...]]:
-    missing = shortfall(found, goal.threshold)
-    if not missing:
-        return overlap_constraints(found, goal.k, goal.threshold), ()
-    problem = _describe_shortfall(missing, found, goal.threshold, subspaces.names)
-    if not goal.relax:
-        raise InfeasibleError(
-            f'{problem} Drop a view, lower the threshold (such as "k-1"), or pass '
-            'on_infeasible="relax"'
-        )
-    constraints = relaxed_constraints(found, goal.k, goal.threshold)
-    answer = _describe_relaxation(constraints, len(found.pairs()), subspaces.names)
-    warn(f"{problem} {answer}", InfeasibleWarning)
-    return constraints, (f"{problem} {answer}",)
 
 
 def _worth_growing(found: Selection, limit: int) -> int | None:
@@ -145,10 +143,6 @@ def _worth_growing(found: Selection, limit: int) -> int | None:
         limit, proof.eigenvectors + proof.objective - reach(found.constraints, proof.eigenvectors)
     )
     return None if proof.whole_spectrum or wanted <= proof.eigenvectors else wanted
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _describe_shortfall(

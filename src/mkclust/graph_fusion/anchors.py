@@ -13,12 +13,13 @@ import scipy.sparse as sp
 
 from ..agreement.weights import ViewWeights
 from ..data.views import MultiView
-from ..graphs.anchors import AnchorBlock, AnchorLinks, anchor_groups, inverse_root
+from ..graphs.anchors import AnchorBlock, AnchorLinks, anchor_groups
 from ..graphs.metrics import joint_metric, joint_slots
 from ..graphs.neighbors import EXACT_UP_TO
 from ..large.blocks import block_height, compute_rows, map_blocks, sum_blocks
 from ..large.views import LargeViews, refuse_not_finite, row_bytes
 from ..linalg.eigenpairs import leading_eigenpairs
+from ..linalg.scaling import inverse_roots
 from ..progress import step
 from .fusion import JOINT, in_no_used, joint_weights
 from .view_graphs import ViewGraphs
@@ -136,7 +137,7 @@ def trial_matrix(links: AnchorLinks, sample: MultiView, size: int) -> np.ndarray
     step("eigenvectors of the sample")
     found = list(links.parts(sample.views, sample.present))
     Z = sp.csr_array(sp.vstack([each for each, _ in found]), dtype=np.float64)
-    scale = inverse_root(np.concatenate([each for _, each in found]))
+    scale = inverse_roots(np.concatenate([each for _, each in found]))
     C = links.column_scales(np.asarray(Z.sum(axis=0)).ravel())
     B = sp.csr_array(sp.diags_array(scale) @ Z @ sp.diags_array(C))
     values, U = leading_eigenpairs(_Gram(B), min(size + MORE, *B.shape))
@@ -146,8 +147,6 @@ def trial_matrix(links: AnchorLinks, sample: MultiView, size: int) -> np.ndarray
 
 class _Gram:
     """$BB^T$ of a sparse B (n, R), as an operator."""
-
-    dtype = np.dtype(np.float64)
 
     def __init__(self, B: sp.csr_array) -> None:
         self._B, self._T = B, sp.csr_array(B.T)
@@ -185,7 +184,7 @@ class AnchorRows:
         take = partial(_checked_rows, self.views.names, rows)
         parts = list(map_blocks("sample", take, self.views.views, self.height))
         drawn = [_stack(blocks) for blocks in zip(*parts, strict=True)]
-        return MultiView(drawn, names=self.views.names)
+        return MultiView(drawn, names=self.views.names, kinds=self.views.kinds)
 
     def iterate(self, links: AnchorLinks, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
         r"""Make one step of subspace iteration from a trial matrix X (R, q).

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..linalg.eigenpairs import leading_eigenpairs, with_fixed_signs
-from .missingness import ProjectedGraph
 
 STEPS = 2  # diffusion time t; t = 1 keeps too much of what few views share, t = 4 too little
 LEAST = 1e-3  # relative eigenvalue that every component keeps, so that none vanishes
@@ -50,7 +49,7 @@ def n_components_for(n: int, k: int) -> int:
     return int(min(2 * k + 1, max(n // 2, k + 1), n))
 
 
-def diffusion_map(graph: sp.csr_array | ProjectedGraph, size: int) -> DiffusionMap:
+def diffusion_map(graph: Any, size: int) -> DiffusionMap:
     r"""Embed the nodes of a degree-normalized graph S by $x_i \mapsto (\lambda_j^t h_{ij})_j$.
 
     $\lambda_j$ and $h_j$ are the `size` leading eigenpairs of S, and t = 2. For
@@ -64,7 +63,7 @@ def diffusion_map(graph: sp.csr_array | ProjectedGraph, size: int) -> DiffusionM
 
     Examples
     --------
-    >>> blocks = sp.csr_array(np.kron(np.eye(2), np.ones((3, 3)) / 3))
+    >>> blocks = np.kron(np.eye(2), np.ones((3, 3)) / 3)
     >>> diffusion_map(blocks, 2).scales.round(6)
     array([1., 1.])
     """

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..agreement.subspaces import GraphSubspaces, view_spectra
+from ..agreement.subspaces import Subspaces, view_spectra
 from ..agreement.weights import ViewWeights
-from ..base import INDEFINITE, MultiViewClusterer, Partitions
+from ..base import INDEFINITE, MultiViewClusterer, Partitions, default_n_neighbors
 from ..data.views import MultiView
 from ..exceptions import DegenerateWarning, InputError, check_choice, check_whole, warn
-from ..graphs.affinity import default_n_neighbors
 from ..large.kmeans import kmeans, seed_of
 from ..large.views import LargeViews
-from ..linalg.checks import Verification
 from ..linalg.eigenpairs import with_fixed_signs
-from ..linalg.kmeans import DIFFUSION, kmeans_labels
+from ..linalg.kmeans import DIFFUSION, kmeans_labels, nearest_centers
+from ..linalg.verification import (
+    TIE,
+    Check,
+    kmeans_checks,
+    orthonormality_error,
+    recomputed_eigenpairs,
+)
 from ..predict.neighbors import (
     AnchorExtension,
     NeighborExtension,
@@ -29,9 +33,17 @@ from ..predict.neighbors import (
 from ..predict.new_samples import OutOfSample
 from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_matrix
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
-from .fusion import JOINT, embedded_graph, fuse, in_all_used, in_no_used, joint_weights
-from .missingness import DEPENDENT, ProjectedGraph, missingness_p_value
-from .verify import verify_fit
+from .fusion import (
+    DEPENDENT,
+    JOINT,
+    ProjectedGraph,
+    embedded_graph,
+    fuse,
+    in_all_used,
+    in_no_used,
+    joint_weights,
+    missingness_p_value,
+)
 from .view_graphs import ViewGraphs, check_memory, neighbor_search
 
 
@@ -63,7 +75,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         What to do with a given kernel that has negative eigenvalues.
     columns : dict or sequence, optional
         For a single table: its columns by view name, or a view name for each column.
-    missing : {None, "median", "knn"} or callable
+    missing : {None, "median", "knn"}
         What to do with NaN cells: refuse them, or fill them (see MultiViewClusterer).
     n_init : int
         Restarts of k-means.
@@ -164,13 +176,11 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     def _fit_graphs(self, views: MultiView, k: int) -> None:
         """Cluster from exact graphs."""
         check_memory(views)
-        size = n_components_for(len(views), k)
-
         graphs = self._graphs(views, self.n_neighbors_)  # S_p: several metrics, averaged
         subspaces = graphs.subspaces(min(2 * k, len(views)))
         chosen = graphs.weights(subspaces, k)  # w_p, by what the views share
         fused = embedded_graph(graphs, chosen.weights)  # S, without directions of missingness
-        found = diffusion_map(fused, size)
+        found = diffusion_map(fused, n_components_for(len(views), k))
 
         self._store(graphs, chosen)
         self.eigenvalues_ = found.eigenvalues
@@ -198,7 +208,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         if isinstance(H, np.ndarray):  # else it stays on the workers of a cluster
             self.embedding_ = H
         self.eigenvalues_ = values
-        self._extension = AnchorExtension(views.names, views.widths, (), links, W)
+        self._extension = AnchorExtension(views.names, (), links, W)
         self._store(fusion.graphs, fusion.chosen)
         self._test_missingness(views)
         self.n_anchors_ = int(np.diff(links.starts).max())  # type: ignore[assignment]
@@ -297,7 +307,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
             f"{last:.2f}",
         )
 
-    def subspaces(self, views: MultiView, size: int) -> GraphSubspaces:
+    def subspaces(self, views: MultiView, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every view's affinity graph."""
         return self.view_graphs(views).subspaces(min(size, len(views)))
 
@@ -328,14 +338,36 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         labels = {k: kmeans_labels(embedding[:, : sizes[k]], k, n_init, random_state) for k in ks}
         return Partitions(graph, labels)
 
-    def verify(self, views: Any) -> Verification:
-        """Check every claim of the fit with another eigensolver; `views` as fitted."""
-        if getattr(self, "neighbor_search_", "exact") == "anchors":
+    def _checks(self, views: MultiView) -> Iterator[Check | str]:
+        """Check weights, eigenpairs and labels, with graphs that are built again."""
+        if self.neighbor_search_ == "anchors":
             raise InputError(
                 "verify needs exact graphs, and this model was fitted with anchors: fit a sample "
                 'of the rows with neighbors="exact"'
             )
-        return verify_fit(self, views)
+        k, n, D = int(self.n_clusters), len(views), len(self.eigenvalues_)
+        graphs = ViewGraphs(views, self.n_neighbors_, self.indefinite)
+        again = graphs.weights(graphs.subspaces(min(2 * k, n)), k).weights
+        off = float(np.abs(again - self.weights_).max())
+        yield Check("the weights follow from overlap and redundancy", off, 1e-5)
+        graph = embedded_graph(graphs, self.weights_)
+        scales = diffusion_scales(self.eigenvalues_)
+        H = self.embedding_ / scales
+        yield Check("the eigenvectors are orthonormal", orthonormality_error(H), 1e-8)
+        values = recomputed_eigenpairs(graph, D + 1)[0]
+        values = np.pad(values, (0, D + 1 - len(values)))
+        off = float(np.abs(graph @ H - H * values[:-1]).max())
+        claim = "the embedding consists of the leading eigenvectors of the fused graph"
+        yield Check(claim, off, 1e-6)
+        off = float(np.abs(values[:-1] - self.eigenvalues_).max())
+        yield Check("the eigenvalues are those of the fused graph", off, 1e-6)
+        nearest = nearest_centers(self.embedding_, self.cluster_centers_)
+        yield self._check_labels(nearest)
+        # Labels of k-means, before duplicates that it divided were united.
+        labels = self.labels_ if self._united is None else nearest
+        yield from kmeans_checks(self.embedding_, labels, self.cluster_centers_)
+        if values[-2] - values[-1] < TIE * values[0] and scales[-1] > TIE:
+            yield f"eigenvalues {D} and {D + 1} of the fused graph are equal"
 
     def _graphs(self, views: MultiView, n_neighbors: int) -> ViewGraphs:
         check_choice("indefinite", self.indefinite, INDEFINITE)

@@ -8,22 +8,18 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from ..agreement.cache import reused
 from ..agreement.chance import chance_on_common_rows
-from ..agreement.subspaces import GraphSubspaces
+from ..agreement.subspaces import Subspaces
 from ..agreement.weights import ViewWeights, redundancy, view_weights
-from ..data.kinds import COMPONENTS
-from ..data.memory import fits_in_memory, require_memory, size_of
-from ..data.missing import require_no_gaps
+from ..data.memory import fits_in_memory, make_once, require_memory, size_of
 from ..data.views import MultiView
 from ..exceptions import InputError, check_choice
-from ..graphs.affinity import CenteredGraph, affinity_graph, placed
+from ..graphs.affinity import CenteredGraph, affinity_graph, pad_graph
 from ..graphs.metrics import Metrics, equidistant, left_out, view_metrics, with_gram
 from ..graphs.neighbors import EXACT_UP_TO
-from ..kernels.functions import dense
 from ..kernels.given import check_kernel
 from ..large.views import LargeViews, row_bytes
-from ..linalg.scaling import varies
+from ..linalg.scaling import dense, varies
 from ..linalg.threads import in_parallel
 from .diffusion_map import n_components_for
 
@@ -39,7 +35,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
     """
 
     def __init__(self, views: MultiView, n_neighbors: int, indefinite: str = "raise") -> None:
-        require_no_gaps(views)
+        views.require_no_gaps()
         self.views = views
         self.names = views.names
         self.n_neighbors = n_neighbors
@@ -59,7 +55,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
         return "graph", id(self.views.views[p]), held, kind, self.n_neighbors
 
     def _graph(self, p: int) -> CenteredGraph:
-        return reused(self._key(p), self.views, partial(self._built, p))
+        return make_once(self._key(p), self.views, partial(self._built, p))
 
     def _built(self, p: int) -> CenteredGraph:
         metrics = self.metrics(p)
@@ -91,11 +87,11 @@ class ViewGraphs(Sequence[sp.csr_array]):
         return len(self.names)
 
     def __getitem__(self, p: int) -> sp.csr_array:  # type: ignore[override]
-        return placed(self._graphs[p].graph, self.held(p))
+        return pad_graph(self._graphs[p].graph, self.held(p))
 
-    def subspaces(self, size: int) -> GraphSubspaces:
+    def subspaces(self, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every graph, each centered."""
-        found = GraphSubspaces(self._graphs, self.names, self.views.present, at_once=len(self))
+        found = Subspaces(self._graphs, self.names, self.views.present, at_once=len(self))
         found.grow(size)
         return found
 
@@ -118,7 +114,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
             [not all(equidistant(part) for part, _ in self.metrics(p)) for p in self._all]
         )
 
-    def weights(self, subspaces: GraphSubspaces, k: int) -> ViewWeights:
+    def weights(self, subspaces: Subspaces, k: int) -> ViewWeights:
         """Return the weights of the views for k clusters, from their leading eigenvectors."""
         tells, heads = self.informative(), subspaces.vectors(2 * k)
         if not tells.any():
@@ -130,18 +126,13 @@ class ViewGraphs(Sequence[sp.csr_array]):
         return view_weights(subspaces.overlap(k), size, self.redundancy(), chances, tells)
 
     def notes(self) -> list[str]:
-        """Return what was decided about the columns and metrics of the views, a sentence each."""
-        found = []
-        for p, name in enumerate(self.names):
-            if self.views.kinds[p] == COMPONENTS:
-                found.append(
-                    f"{name}: its columns are uncorrelated, as principal components are, and were "
-                    "not scaled"
-                )
-            left = left_out(self.metrics(p), self.views.kinds[p])
-            if left:
-                found.append(f"{name}: without {' and '.join(left)}, under which all are alike")
-        return found
+        """Return the sentence that names metrics that were left out, if any."""
+        found = [
+            f"{' and '.join(names)} of {view}"
+            for p, view in enumerate(self.names)
+            if (names := left_out(self.metrics(p), self.views.kinds[p]))
+        ]
+        return [f"all samples are alike, so left out: {', '.join(found)}"] if found else []
 
     def spreads(self) -> tuple[tuple[float, ...], ...]:
         """Return the mean squared distance under every metric of every view."""

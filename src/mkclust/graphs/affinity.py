@@ -12,28 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..linalg.centering import JITTER, Centering
+from ..linalg.scaling import JITTER, inverse_roots
 from ..progress import step
 from .metrics import Metric, SummedMetric
 from .neighbors import Neighborhood, neighborhood
 
-MOST, FEWEST = 10, 5  # neighbors by default; fewer than MOST where clusters are small
 SCALE_AT = 0.7  # times n_neighbors: the neighbor whose distance is a sample's local scale
 CANDIDATES = 6  # times n_neighbors: samples among which self-tuning affinities choose
-
-
-def default_n_neighbors(n: int, k: int) -> int:
-    """Return half the size of an average cluster, between 5 and 10, and below n.
-
-    >>> default_n_neighbors(165, 15), default_n_neighbors(1600, 100), default_n_neighbors(2000, 10)
-    (6, 8, 10)
-    """
-    return int(min(np.clip(round(n / k / 2 + 1e-9), FEWEST, MOST), n - 1))
 
 
 def knn_affinity(near: Neighborhood, count: int) -> sp.csr_array:
@@ -114,13 +103,13 @@ def degree_normalized(A: sp.csr_array) -> sp.csr_array:
 def _normalize(A: sp.csr_array) -> sp.csr_array:
     """Do the same in place."""
     degree = np.asarray(A.sum(axis=1)).ravel()
-    scale = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
+    scale = inverse_roots(degree)
     A.data *= np.repeat(scale, np.diff(A.indptr))
     A.data *= scale[A.indices]
     return A
 
 
-def placed(graph: sp.csr_array, held: np.ndarray) -> sp.csr_array:
+def pad_graph(graph: sp.csr_array, held: np.ndarray) -> sp.csr_array:
     """Extend a graph of some samples to all n: the others have no edges."""
     n = len(held)
     if graph.shape[0] == n:
@@ -147,9 +136,8 @@ class CenteredGraph:
            [-1., -1.,  1.,  1.]])
     """
 
-    def __init__(self, graph: sp.csr_array, center: bool = True, normalize: bool = True) -> None:
+    def __init__(self, graph: sp.csr_array) -> None:
         self.graph = graph
-        self._center, self._normalize = center, normalize
 
     def __len__(self) -> int:
         return int(self.graph.shape[0])
@@ -158,56 +146,36 @@ class CenteredGraph:
     def shape(self) -> tuple[int, int]:
         return len(self), len(self)
 
-    @property
-    def dtype(self) -> Any:
-        return self.graph.dtype
-
-    def astype(self, dtype: Any) -> CenteredGraph:
-        """Return the same kernel in another precision."""
-        other = CenteredGraph(self.graph.astype(dtype), self._center, self._normalize)
-        other.centering = self.centering
-        return other
-
     @cached_property
-    def centering(self) -> Centering:
-        """Means and scales that are applied to the kernel of the graph."""
-        n = len(self)
+    def _half_and_scale(self) -> tuple[np.ndarray, np.ndarray]:
+        """h and s (n,) of the centered kernel $(K_{ij} - h_i - h_j)s_is_j$, of unit diagonal."""
         own = SELF + 0.5 * self.graph.diagonal()
-        mean = (SELF + 0.5 * np.asarray(self.graph.sum(axis=0)).ravel()) / n
-        half = mean - mean.mean() / 2 if self._center else None
+        mean = (SELF + 0.5 * np.asarray(self.graph.sum(axis=0)).ravel()) / len(self)
+        half = mean - mean.mean() / 2
+        left = own - 2 * half
         jitter = JITTER * float(own.max())
-        left = own if half is None else own - 2 * half
-        scale = np.where(left > 0, 1 / np.sqrt(np.maximum(left, 0) + jitter), 0.0)
-        return Centering(
-            half=half, scale=scale if self._normalize else None,
-            mean=0.0 if half is None else float(2 * half.mean()), jitter=jitter,
-            own=float(own[0]) if (own == own[0]).all() else None,
-        )  # fmt: skip
+        return half, np.where(left > 0, 1 / np.sqrt(np.maximum(left, 0) + jitter), 0.0)
 
     def __matmul__(self, X: np.ndarray) -> np.ndarray:
-        scale = self.centering.scale
-        if scale is not None:
-            scale = scale.astype(X.dtype, copy=False)
-            scale = scale if X.ndim == 1 else scale[:, None]
-        Y = np.array(X) if scale is None else X * scale
-        self._subtract_mean(Y)
+        scale = self._half_and_scale[1]
+        scale = scale if X.ndim == 1 else scale[:, None]
+        Y = X * scale
+        Y -= np.add.reduce(Y, axis=0) / len(Y)
         image = self.graph @ Y
         image *= 0.5
         Y *= SELF
         Y += image
-        self._subtract_mean(Y)
-        if scale is not None:
-            Y *= scale
+        Y -= np.add.reduce(Y, axis=0) / len(Y)
+        Y *= scale
         return Y
-
-    def _subtract_mean(self, X: np.ndarray) -> None:
-        if self._center:
-            X -= np.add.reduce(X, axis=0) / len(X)
 
     def toarray(self) -> np.ndarray:
         """Form the n x n matrix."""
+        half, scale = self._half_and_scale
         K = self.graph.toarray()
         K /= 2
         K.flat[:: len(K) + 1] += SELF
-        self.centering.apply(K)
-        return K
+        K -= half[:, None] + half
+        K *= scale[:, None] * scale
+        np.fill_diagonal(K, scale > 0)
+        return np.asarray(K)

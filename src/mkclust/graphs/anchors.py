@@ -28,7 +28,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from ..io.models import storable
 from ..linalg.kmeans import unit_rows
-from ..linalg.scaling import squared_norms
+from ..linalg.scaling import inverse_roots, squared_norms
 from ..linalg.threads import one_thread
 from .metrics import Metric, Metrics, SummedMetric, view_metrics
 from .neighbors import smallest
@@ -69,7 +69,7 @@ def anchor_groups(metric: Metric | SummedMetric, count: int, seed: int) -> np.nd
     return np.asarray(np.unique(model.labels_, return_inverse=True)[1], dtype=np.int32)
 
 
-def projected(metric: Metric) -> Metric:
+def reduce_width(metric: Metric) -> Metric:
     """Project dense points with more than 128 columns onto their 128 leading principal axes.
 
     A link then costs r x 128 operations for any number of columns, and what single samples have
@@ -87,13 +87,10 @@ def projected(metric: Metric) -> Metric:
         found = randomized_svd(X.astype(np.float32), AXES, n_iter=2, random_state=0)
     axes = found[2].T.astype(float)
 
-    def placed(points: np.ndarray) -> np.ndarray:
+    def project(points: np.ndarray) -> np.ndarray:
         return unit_rows(points @ axes) if metric.angular else points @ axes
 
-    def placed_new(rows: Any) -> np.ndarray:
-        return placed(map_new(rows))
-
-    return Metric(metric.name, placed(X), angular=metric.angular, map_new=placed_new)
+    return replace(metric, points=project(X), map_new=lambda rows: project(map_new(rows)))
 
 
 @storable
@@ -174,7 +171,9 @@ class AnchorLinks:
         """Return the metrics of every view on the sample, wide ones on their principal axes."""
         kinds = self.kinds or [None] * len(self.views)
         return tuple(
-            tuple((projected(part), share) for part, share in view_metrics(view, name, kind=kind))
+            tuple(
+                (reduce_width(part), share) for part, share in view_metrics(view, name, kind=kind)
+            )
             for view, name, kind in zip(self.views, self.names, kinds, strict=True)
         )
 
@@ -266,7 +265,7 @@ class AnchorLinks:
         R, q = X.shape
         found = {"mass": np.zeros(R), "product": np.zeros((R, q)), "gram": np.zeros((q, q))}
         for Z, degree in self.parts(views, present):
-            scale = inverse_root(degree)[:, None]
+            scale = inverse_roots(degree)[:, None]
             F = (Z @ X) * scale
             across = Z.T.tocsr()
             found["mass"] += np.asarray(across.sum(axis=1, dtype=np.float64)).ravel()
@@ -277,7 +276,7 @@ class AnchorLinks:
     def embed(self, views: Sequence[Any], present: np.ndarray | None, W: np.ndarray) -> np.ndarray:
         r"""Return the rows $\Delta^{-1/2}ZW$ of the embedding (b, D) of a block."""
         parts = self.parts(views, present)
-        return np.concatenate([(Z @ W) * inverse_root(degree)[:, None] for Z, degree in parts])
+        return np.concatenate([(Z @ W) * inverse_roots(degree)[:, None] for Z, degree in parts])
 
     def column_scales(self, mass: np.ndarray) -> np.ndarray:
         r"""Return $\sqrt{s_b / L_{jj}}$ (R,) from the column sums of Z; 0 for unused anchors."""
@@ -322,11 +321,6 @@ class AnchorLinks:
                 found = part if found is None else np.add(found, part, out=found)
         assert found is not None
         return found, norms
-
-
-def inverse_root(degree: np.ndarray) -> np.ndarray:
-    """Return the inverse square roots of degrees; 0 for rows without links."""
-    return np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
 
 
 def _by_kind(parts: Sequence[Any]) -> list[tuple[bool, list[Any]]]:

@@ -18,9 +18,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.kinds import COMPONENTS, COUNTS, KERNEL, MEASUREMENTS, kind_of
+from ..data.values import COMPONENTS, COUNTS, KERNEL, MEASUREMENTS, kind_of
 from ..exceptions import InputError
-from ..linalg.scaling import in_units, squared_norms, standardizing, unit_of, varies
+from ..linalg.scaling import (
+    dense,
+    divide,
+    inverse_roots,
+    squared_norms,
+    standardize,
+    unit_of,
+    varies,
+)
 
 SPARSE_UP_TO = 0.1  # share of nonzero entries above which dense products are quicker
 ROUNDING = 1e-14  # of the largest squared norm: the error of a squared distance
@@ -75,8 +83,7 @@ class Metric:
         same = isinstance(rows, slice) and isinstance(columns, slice) and rows == columns
         left = X[rows]
         right = left if same else X[columns]
-        found = left @ right.T
-        return found.toarray() if sp.issparse(found) else np.asarray(found)
+        return dense(left @ right.T)
 
     def inner(self) -> np.ndarray:
         """Return all inner products (n, n), which the caller must not change."""
@@ -130,26 +137,26 @@ def view_metrics(view: Any, name: str, kernel: bool = False, kind: str | None = 
     [('z-scored Euclidean', 0.67), ('cosine', 0.33)]
     """
     if kernel:
-        return _kernel_metrics(_dense(view).astype(np.float64), name)
+        return _kernel_metrics(dense(view).astype(np.float64), name)
     X = view.astype(np.float64)
     unit = unit_of(X)
-    X = X if unit == 1 else in_units(X, unit)
+    X = X if unit == 1 else divide(X, unit)
     kind = kind_of(view) if kind is None else kind
     counts = kind == COUNTS
     sparse = (counts or sp.issparse(X)) and not quicker_dense(X)
-    X = sp.csr_array(X) if sparse else _dense(X)
+    X = sp.csr_array(X) if sparse else dense(X)
     zero = None if sp.issparse(X) else ~X.any(axis=0)
     if zero is not None and zero.any():  # such columns change no product and no distance
         X = np.compress(~zero, X, axis=1)
 
     def scaled(rows: Any) -> Any:
         found = _floats(rows, sparse=zero is None)
-        found = found if unit == 1 else in_units(found, unit)
+        found = found if unit == 1 else divide(found, unit)
         return found if zero is None else np.compress(~zero, found, axis=1)
 
     if not varies(X).any():
         raise InputError(f"view {name!r} is constant: all its samples are the same")
-    scored, columns = standardizing(X, scale=kind != COMPONENTS)
+    scored, columns = standardize(X, scale=kind != COMPONENTS)
     if columns.constant.all():
         raise InputError(f"view {name!r} is constant: all its samples are the same up to rounding")
     title = UNSCALED if kind == COMPONENTS else EUCLIDEAN
@@ -361,8 +368,7 @@ def _kernel_metrics(K: np.ndarray, name: str) -> Metrics:
     distances = Metric(KERNEL_DISTANCE, K, gram=True)
     if not distances.spread() > 1e-14:
         raise InputError(f"kernel {name!r} is constant: all its samples are the same")
-    length = np.sqrt(np.maximum(np.diagonal(K), 0.0))
-    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    scale = inverse_roots(np.diagonal(K))
     angles = Metric(KERNEL_ANGLE, K * scale[:, None] * scale, gram=True, angular=True)
     return (distances, 2 / 3), (angles, 1 / 3)
 
@@ -381,16 +387,10 @@ def _idf(X: Any) -> sp.dia_array:
 
 def _floats(rows: Any, sparse: bool) -> Any:
     rows = rows.astype(np.float64)
-    if sparse:
-        return sp.csr_array(rows)
-    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)
+    return sp.csr_array(rows) if sparse else dense(rows)
 
 
 def _unit(X: Any) -> Any:
     length = np.sqrt(squared_norms(X))
     scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 1e-12 * length.max())
     return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else X * scale[:, None]
-
-
-def _dense(points: Any) -> np.ndarray:
-    return points.toarray() if sp.issparse(points) else np.asarray(points)

@@ -2,10 +2,9 @@
 
 from .annotations import Annotations, compare_annotations
 from .choose_k import ChoiceOfK, choose_k
-from .confidence import Confidence, confidence
 from .explain import Alternative, Alternatives, Conflict, Explanation, explain
 from .markers import Markers, markers
-from .stability import Stability, stability
+from .stability import Confidence, Stability, confidence, stability
 from .verdict import Verdict, verdict
 from .verify import verify
 from .view_influence import ViewInfluence, view_influence

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import chi2_contingency, false_discovery_control, kruskal, random_table
 
+from ..data.alignment import as_text, match_samples, rows_of
+from ..data.values import as_table
 from ..exceptions import InputError
 from ..metrics import contingency
 
@@ -88,6 +90,7 @@ def compare_annotations(
     table: Any,
     *,
     index: Any = None,
+    id: str | None = None,
     time: str | None = None,
     event: str | None = None,
     correction: str = "holm",
@@ -103,11 +106,14 @@ def compare_annotations(
     ----------
     labels : (n,) int array or pandas Series
         Clusters. The index of a Series names the samples.
-    table : pandas frame
-        Its index names the samples, in any order; samples without a cluster are left out.
+    table : pandas or polars frame
+        Its index or a column names the samples, in any order; those without a cluster are left
+        out.
     index : (n,) sequence, optional
         Names of the samples of an array. Without it the rows of the table are in the order of
         the labels.
+    id : str, optional
+        Column of the table with the names of the samples; by default recognized.
     time, event : str, optional
         Columns with the time to an event or to the end of observation, and whether the event
         occurred. By default columns with usual names, such as OS.time and OS.
@@ -129,7 +135,7 @@ def compare_annotations(
     """
     if correction not in CORRECTIONS:
         raise InputError(f'correction must be "holm" or "bh", got {correction!r}')
-    clusters, table = _aligned(labels, table, index)
+    clusters, table = _aligned(labels, table, index, id)
     pair, skipped, censored = survival_columns(table, time, event)
     found, curves = [], None
     if pair is not None:
@@ -170,25 +176,28 @@ def corrected(p: np.ndarray, correction: str) -> np.ndarray:
     return found
 
 
-def _aligned(labels: Any, table: Any, index: Any) -> tuple[np.ndarray, Any]:
+def _aligned(labels: Any, table: Any, index: Any, id: str | None) -> tuple[np.ndarray, Any]:
     """Return clusters (n,) and the rows of the table that have one, in the same order."""
+    import pandas as pd
+
     if not hasattr(table, "columns"):
-        raise InputError(f"the annotations must be a pandas frame, got {type(table).__name__}")
+        raise InputError(f"the annotations must be a frame, got {type(table).__name__}")
+    table = as_table(table, "annotations")
     names = getattr(labels, "index", None) if index is None else index
     clusters = np.asarray(labels)
     if names is None or callable(names):
         if len(clusters) != len(table):
             raise InputError(f"{len(table)} rows of annotations for {len(clusters)} labels")
         return clusters, table
-    if not table.index.is_unique:
-        twice = table.index[table.index.duplicated()][0]
-        raise InputError(f"the annotations have several rows of the sample {twice!r}")
-    place = {str(name): i for i, name in enumerate(names)}
-    rows = np.array([place.get(str(name), -1) for name in table.index])
+    if id is None and isinstance(names, (range, pd.RangeIndex)):  # samples without names
+        table = table.set_axis(as_text(table.index))
+    else:
+        table = match_samples(table, names, id)
+    rows = rows_of(table.index, as_text(names))
     if (rows < 0).all():
         raise InputError(
             f"no sample of the annotations has a cluster: they name {table.index[0]!r}, the "
-            f"samples are named {next(iter(place))!r}"
+            f"samples are named {as_text(names)[0]!r}"
         )
     return clusters[rows[rows >= 0]], table[rows >= 0]
 
@@ -275,26 +284,26 @@ def survival_columns(
     """
     if (time is None) != (event is None):
         raise InputError("time and event must be given together")
-    if time is not None:
-        for name in (time, event):
-            if name not in table.columns:
-                raise InputError(
-                    f"the annotations have no column {name!r}; there are "
-                    f"{', '.join(map(str, table.columns))}"
-                )
-        if find_spec("lifelines") is None:
-            raise InputError(f"survival needs the package lifelines: {INSTALL}")
-        return (time, event), [], [time, event]
-    times, events = ([c for c in table.columns if _plain(c) in known] for known in (TIMES, EVENTS))
+    times, events = [time], [event]
+    if time is None:
+        known = TIMES, EVENTS
+        times, events = ([c for c in table.columns if _plain(c) in each] for each in known)
+    elif unknown := [name for name in (time, event) if name not in table.columns]:
+        raise InputError(
+            f"the annotations have no column {unknown[0]!r}; there are "
+            f"{', '.join(map(str, table.columns))}"
+        )
     if not times or not events:
         return None, [], []
     if len(times) > 1 or len(events) > 1:
         several = ", ".join(map(str, [*times, *events]))
         remark = f"Survival: several columns may be times or events ({several}); name them"
         return None, [remark], times
-    if find_spec("lifelines") is None:
-        return None, [f"Survival of {times[0]} and {events[0]}: {INSTALL}"], times
-    return (times[0], events[0]), [], [times[0], events[0]]
+    if find_spec("lifelines") is not None:
+        return (times[0], events[0]), [], [times[0], events[0]]
+    if time is not None:
+        raise InputError(f"survival needs the package lifelines: {INSTALL}")
+    return None, [f"Survival of {times[0]} and {events[0]}: {INSTALL}"], times
 
 
 def survival(clusters: np.ndarray, times: Any, events: Any) -> Survival:

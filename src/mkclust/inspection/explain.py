@@ -10,17 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
-from ..agreement.cache import shared_views
-from ..graph_fusion.diffusion_map import LEAST, DiffusionMap, diffusion_map, n_components_for
+from ..data.memory import shared_views
+from ..graph_fusion.diffusion_map import diffusion_map, n_components_for
 from ..graph_fusion.fusion import JOINT, blend, mean_graph
 from ..graphs.affinity import degree_normalized
 from ..linalg.eigenpairs import leading_eigenpairs
 from ..linalg.kmeans import kmeans_labels
 from ..metrics import ari
 from ..progress import step
-from .difference import difference, matched
 from .fitting import quiet
+from .stability import counts, matched
 from .view_profile import SEPARATED, Evidence, ViewProfile, evidence_of, held_by, profile_of
 
 NO_CONFLICT = "no two trusted views contradict each other about a pair of clusters"
@@ -42,7 +43,7 @@ SIDES = 3  # of conflicts that are followed for all samples
 STARTS = 3  # of k-means on another embedding
 OPTIMA = 6  # single starts of k-means on the answer's own embedding
 SHARES = (0.0, 0.6, 1.0)  # of the joint graph, beside the default of 0.3
-TIMES = (1, 4)  # diffusion times, beside the default of 2
+NOTABLE = 0.15  # share of a cluster, before or after, from which samples in common are described
 
 
 @dataclass(frozen=True)
@@ -383,11 +384,11 @@ class Alternatives(Sequence[Alternative]):
 
     Candidates follow the views that contradict the answer (`Conflict`), for one pair of clusters
     or for all samples; other local optima of k-means on the model's embedding; and for graph
-    fusion other shares of the joint graph (0, 0.6, 1), equal weights of the views, weights by
-    agreement alone, and other diffusion times (1, 4). A candidate is listed if its modularity on
-    the fused graph is at least 0.95 of the answer's, and its ARI with the answer and with every
-    alternative before it is below 0.9. Those that follow views are listed first, then by
-    modularity; five at most. The model itself is not changed.
+    fusion other shares of the joint graph (0, 0.6, 1), equal weights of the views, and weights by
+    agreement alone. A candidate is listed if its modularity on the fused graph is at least 0.95 of
+    the answer's, and its ARI with the answer and with every alternative before it is below 0.9.
+    Those that follow views are listed first, then by modularity; five at most. The model itself is
+    not changed.
     """
 
     title: ClassVar[str] = "Other answers"
@@ -475,11 +476,6 @@ def _others(evidence: Evidence, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     for what, weights in _weights(evidence):
         graph = blend(mean_graph(evidence.graphs, weights), evidence.joint)
         yield what, _partition(evidence, graph, seed)
-    found = diffusion_map(evidence.fused, n_components_for(len(evidence.data), evidence.k))
-    for time in TIMES:
-        step(f"alternative: diffusion time {time}")
-        labels = kmeans_labels(_scaled(found, time), evidence.k, STARTS, seed)
-        yield f"diffusion time {time} instead of 2", labels
 
 
 def _weights(evidence: Evidence) -> Iterator[tuple[str, np.ndarray]]:
@@ -500,7 +496,48 @@ def _partition(evidence: Evidence, graph: sp.csr_array, seed: int) -> np.ndarray
     return kmeans_labels(found.embedding, evidence.k, STARTS, seed)
 
 
-def _scaled(found: DiffusionMap, time: int) -> np.ndarray:
-    """Return the coordinates of a diffusion map at another time."""
-    relative = found.eigenvalues / max(found.eigenvalues[0], np.finfo(float).tiny)
-    return np.asarray(found.H * np.maximum(relative, LEAST) ** time)
+def difference(before: np.ndarray, after: np.ndarray) -> str:
+    """Return what distinguishes a partition from the one before it: splits, merges, moves.
+
+    Clusters that have a notable share of samples in common are linked. A group of linked clusters
+    is unchanged, split, merged, or divided differently. Both are (n,) labels from 0 on.
+
+    >>> difference(np.array([0] * 8 + [1] * 8), np.array([0] * 4 + [1] * 4 + [2] * 8))
+    'splits cluster 0 (4 + 4)'
+    >>> difference(np.array([0] * 8 + [1] * 8), np.array([0, 1] * 8))
+    'divides clusters 0 and 1 differently (8 + 8 instead of 8 + 8)'
+    """
+    table = counts(before, after)
+    k = len(table)
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    linked = (table > 0) & ((table >= NOTABLE * rows[:, None]) | (table >= NOTABLE * columns))
+    linked[np.arange(k), table.argmax(axis=1)] |= rows > 0  # a scattered cluster has one link
+    linked[table.argmax(axis=0), np.arange(k)] |= columns > 0
+    both = sp.block_array([[None, sp.csr_array(linked)], [sp.csr_array(linked.T), None]])
+    group = connected_components(both, directed=False)[1]
+    lines, kept = [], 0
+    for name in np.unique(group):
+        old = np.flatnonzero((group[:k] == name) & (rows > 0))
+        new = np.flatnonzero((group[k:] == name) & (columns > 0))
+        if len(old) <= 1 and len(new) <= 1:  # none: a number that a partition does not use
+            kept += int(table[np.ix_(old, new)].sum())
+        elif len(old) == 1:
+            lines.append(f"splits cluster {old[0]} ({_sum(table[old[0], new])})")
+        else:
+            lines.append(_rearranged(old.tolist(), rows[old], columns[new]))
+    return "; ".join(lines) or f"moves {len(before) - kept} samples between clusters"
+
+
+def _rearranged(old: list[int], sizes: np.ndarray, parts: np.ndarray) -> str:
+    named = f"clusters {', '.join(map(str, old[:-1]))} and {old[-1]}"
+    if len(parts) == 1:
+        return f"merges {named}"
+    if len(old) > 4:
+        return f"rearranges {len(old)} clusters into {len(parts)}"
+    if len(old) != len(parts):
+        return f"divides {named} into {len(parts)} ({_sum(parts)})"
+    return f"divides {named} differently ({_sum(parts)} instead of {_sum(sizes)})"
+
+
+def _sum(parts: np.ndarray) -> str:
+    return " + ".join(map(str, sorted(parts.tolist(), reverse=True)))

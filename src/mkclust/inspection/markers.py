@@ -13,8 +13,8 @@ from scipy.stats import false_discovery_control, norm, rankdata
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.threads import in_parallel
-from .difference import matched
 from .fitting import fitted, views_of
+from .stability import matched
 from .view_influence import ViewInfluence, view_influence
 
 LEVEL = 0.05  # of the corrected p value
@@ -91,7 +91,7 @@ class Markers:
             chosen &= self.view == view
         return np.flatnonzero(chosen)[:count]
 
-    def _name(self, place: int) -> str:
+    def name(self, place: int) -> str:
         """Return the name of a feature; of a table without names, its position and view."""
         name = str(self.feature[place])
         return f"column {name} of {self.view[place]}" if name.isdecimal() else name
@@ -99,7 +99,7 @@ class Markers:
     def __str__(self) -> str:
         first = [self.top(c, 1) for c in range(int(self.cluster.max()) + 1)]
         best = ", ".join(
-            f"{self._name(place[0])} in cluster {c} (effect {self.effect[place[0]]:.1f})"
+            f"{self.name(place[0])} in cluster {c} (effect {self.effect[place[0]]:.1f})"
             for c, place in enumerate(first)
             if len(place)
         )

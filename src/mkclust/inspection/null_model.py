@@ -85,21 +85,12 @@ class NullModel:
         return source.like(A @ source.symmetric)
 
     def _placed(self, p: int, rows: Any) -> Any:
-        """Extend the rows that view p holds to all samples."""
+        """Extend the rows that view p holds to all samples; the others are zero."""
         at, n = self._held[p], len(self.views)
         if len(at) == n:
             return rows
-        if sp.issparse(rows):
-            entries = rows.tocoo()
-            place = (at[entries.coords[0]], entries.coords[1])
-            return sp.csr_array((entries.data, place), shape=(n, rows.shape[1]))
-        if self.views.kernels:
-            whole = np.full((n, n), np.nan)
-            whole[np.ix_(at, at)] = rows
-            return whole
-        whole = np.full((n, rows.shape[1]), np.nan)
-        whole[at] = rows
-        return whole
+        place = sp.csr_array((np.ones(len(at)), (at, np.arange(len(at)))), shape=(n, len(at)))
+        return place @ rows @ place.T if self.views.kernels else place @ rows
 
 
 class _Columns:
@@ -175,11 +166,9 @@ def _best_exponents(Z: np.ndarray) -> np.ndarray:
     """
     tried = np.arange(*EXPONENTS)
     bend = np.sum(np.sign(Z) * np.log1p(np.abs(Z)), axis=0)
-    with np.errstate(divide="ignore"):
-        likelihood = np.array([
-            (e - 1) * bend - len(Z) / 2 * np.log(yeo_johnson(Z, np.full(Z.shape[1], e)).var(axis=0))
-            for e in tried
-        ])  # fmt: skip
+    spreads = [yeo_johnson(Z, np.full(Z.shape[1], e)).var(axis=0) for e in tried]
+    spread = np.maximum(spreads, np.finfo(float).tiny)  # a constant column has none
+    likelihood = (tried - 1)[:, None] * bend - len(Z) / 2 * np.log(spread)
     best = np.clip(likelihood.argmax(axis=0), 1, len(tried) - 2)
     below, at, above = (np.take_along_axis(likelihood, best[None] + d, 0)[0] for d in (-1, 0, 1))
     bent = below - 2 * at + above

@@ -14,9 +14,8 @@ from ..graph_fusion import GraphFusion
 from ..io.models import storable
 from .annotations import category_test
 from .choose_k import LEVEL, ROWS, ChoiceOfK, checked_range, drawn, structure_test
-from .confidence import Confidence, confidence_of
 from .fitting import fitted, quiet, views_of
-from .stability import SPLITS, Stability, compare_halves
+from .stability import SPLITS, Confidence, Stability, compare_halves, confidence_of
 
 MANY = 1000  # samples of the refits, at most: more samples, fewer refits, less time than the fit
 FEW = 12  # samples; fewer are not tested
@@ -106,7 +105,7 @@ class Verdict:
             yield f"Distrust {_names(self.uninformative)}: all samples are equally far apart."
         for name, p in self.missingness.items():
             yield f"Distrust {name}: the clusters follow which samples it lacks ({_p(p)})."
-        if self.n_views > 1 and not self.distrusted_views:
+        if self.n_views > 1 and not self.distrusted_views and not self.not_tested:
             yield "No view has to be distrusted."
 
 
@@ -162,7 +161,11 @@ def verdict(
             found = stability or _some_refits(model, data, random_state)
         except InputError as error:
             reasons.append(f"Reproducibility was not estimated: {error}.")
-    fit = vars(model)
+        try:
+            fit = _view_tests(model, data, random_state)
+        except InputError as error:
+            fit = {}
+            reasons.append(f"Views were not tested: {error}.")
     return Verdict(
         structured=bool(p <= LEVEL),
         p_value=float(p),
@@ -184,6 +187,20 @@ def _p_value(data: MultiView, random_state: int) -> float:
     some = drawn(data, max(ROWS, 2 * ks[-1]), np.random.default_rng(random_state))
     model = GraphFusion(2, precomputed=data.kernels, indefinite="ignore")
     return structure_test(model, some, ks, random_state).p_value
+
+
+def _view_tests(model: Any, data: MultiView, random_state: int) -> dict[str, Any]:
+    """Return the attributes of a fit that name views to distrust.
+
+    Graph fusion tests the views of a method that does not, on at most 1000 samples.
+    """
+    own = vars(model)
+    if "uninformative_views_" in own:
+        return own
+    some = drawn(data, MANY, np.random.default_rng(random_state))
+    k = min(int(np.max(model.labels_)) + 1, len(some))
+    test = GraphFusion(k, precomputed=data.kernels, indefinite="ignore", n_init=1, random_state=0)
+    return vars(test.fit(some)) | own
 
 
 def _some_refits(model: Any, data: MultiView, random_state: int) -> Stability | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..agreement.cache import shared_views
 from ..agreement.chance import mean_agreement
 from ..base import MultiViewClusterer
+from ..data.memory import shared_views
 from ..data.views import MultiView
 from ..metrics import ari
 from ..progress import step
@@ -23,12 +22,12 @@ SIMILAR = 0.6  # ARI from which they are called similar
 
 @dataclass(frozen=True)
 class LeftOut:
-    """The labels without some views, and their ARI with those from all views.
+    """The labels without one view, and their ARI with those from all views.
 
     `rows` are the samples that the other views hold; all of them where nothing is missing.
     """
 
-    views: tuple[str, ...]
+    view: str
     ari: float
     labels: np.ndarray
     rows: np.ndarray
@@ -47,20 +46,19 @@ class ViewInfluence:
         Views that agree with no other beyond chance.
     without : tuple of LeftOut
         One refit without each view; empty for a single view.
-    without_unrelated : LeftOut or None
-        The refit without all unrelated views.
     """
 
     names: tuple[str, ...]
     agreement: np.ndarray
     unrelated: tuple[str, ...]
     without: tuple[LeftOut, ...]
-    without_unrelated: LeftOut | None
 
     def __str__(self) -> str:
         if not self.without:
             return "A single view: nothing can be left out."
-        first = f"{_describe_unrelated(self)} " if self.unrelated else ""
+        verb = "agree" if len(self.unrelated) > 1 else "agrees"
+        named = f"{' and '.join(self.unrelated)} {verb} with no other view beyond chance. "
+        first = named if self.unrelated else ""
         low, high = (find(self.without, key=lambda left: left.ari) for find in (min, max))
         if low.ari == 1:
             return f"{first}Leaving out any one view changes nothing."
@@ -69,8 +67,8 @@ class ViewInfluence:
                 f"{first}Leaving out any one view changes the labels equally (ARI {low.ari:.3f})."
             )
         return (
-            f"{first}Leaving out {low.views[0]} changes the labels most (ARI {low.ari:.3f} with "
-            f"the clustering of all views), leaving out {high.views[0]} least ({high.ari:.3f})."
+            f"{first}Leaving out {low.view} changes the labels most (ARI {low.ari:.3f} with "
+            f"the clustering of all views), leaving out {high.view} least ({high.ari:.3f})."
         )
 
 
@@ -95,34 +93,27 @@ def view_influence(estimator: Any, views: Any) -> ViewInfluence:
     >>> from mkclust import GraphFusion, datasets, view_influence
     >>> views = datasets.make_views(90, 3, 2, noise=0.5, n_noise_views=1, random_state=0)
     >>> found = view_influence(GraphFusion(3, random_state=0), views)
-    >>> found.unrelated
-    ('noise1',)
-    >>> found.without_unrelated.ari
-    1.0
+    >>> found.unrelated, found.without[2].ari
+    (('noise1',), 1.0)
     """
     with shared_views():
         model = fitted(estimator, views)
         data, rows = views_of(model, views)
-        names, unrelated = data.names, tuple(getattr(model, "unrelated_views_", ()))
-        every = [(name,) for name in names] if len(names) > 1 else []
-        drop_all = [unrelated] if 0 < len(unrelated) < len(names) else []
-        refit = partial(_left_out, model, data, np.asarray(model.labels_)[rows])
-        left = refit_all(refit, [*every, *drop_all], len(data))
+        names, labels = data.names, np.asarray(model.labels_)[rows]
+        refit = partial(_left_out, model, data, labels)
+        left = refit_all(refit, names if len(names) > 1 else (), len(data))
     agreed = vars(model).get("agreement_")
     return ViewInfluence(
         names=names,
         agreement=np.full(len(names), np.nan) if agreed is None else mean_agreement(agreed),
-        unrelated=unrelated,
-        without=tuple(left[: len(every)]),
-        without_unrelated=left[-1] if drop_all else None,
+        unrelated=tuple(getattr(model, "unrelated_views_", ())),
+        without=tuple(left),
     )
 
 
-def _left_out(
-    model: MultiViewClusterer, data: MultiView, labels: np.ndarray, gone: Sequence[str]
-) -> LeftOut:
-    step(f"refit without {', '.join(gone)}")
-    rest = [name for name in data.names if name not in gone]
+def _left_out(model: MultiViewClusterer, data: MultiView, labels: np.ndarray, gone: str) -> LeftOut:
+    step(f"refit without {gone}")
+    rest = [name for name in data.names if name != gone]
     rows = np.arange(len(data))
     if data.present is not None:
         kept = [data.names.index(name) for name in rest]
@@ -130,20 +121,7 @@ def _left_out(
     seed = 0 if model.random_state is None else model.random_state
     some = data if len(rows) == len(data) else data[rows]
     found = unfitted(model, random_state=seed, columns=None).fit(some.select(rest)).labels_
-    return LeftOut(tuple(gone), ari(labels[rows], found), found, rows)
-
-
-def _describe_unrelated(found: ViewInfluence) -> str:
-    names = " and ".join(found.unrelated)
-    many = len(found.unrelated) > 1
-    text = f"{names} {'agree' if many else 'agrees'} with no other view beyond chance."
-    left = found.without_unrelated
-    if left is None:
-        return text
-    return (
-        f"{text} Without {'them' if many else 'it'} the labels are {describe_ari(left.ari)} "
-        f"(ARI {left.ari:.3f} with the clustering of all views)."
-    )
+    return LeftOut(gone, ari(labels[rows], found), found, rows)
 
 
 def describe_ari(value: float) -> str:

@@ -12,12 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.weights import SMALL
-from ..base import KernelClusterer
+from ..base import KernelClusterer, default_n_neighbors
 from ..data.views import MultiView
 from ..graph_fusion import GraphFusion
 from ..graph_fusion.fusion import blend, joint_graph, joint_weights, mean_graph
 from ..graph_fusion.view_graphs import ViewGraphs
-from ..graphs.affinity import default_n_neighbors, knn_affinity, placed
+from ..graphs.affinity import knn_affinity, pad_graph
 from ..graphs.metrics import Metric
 from ..graphs.neighbors import neighborhood
 from ..kernels.bank import KernelBank
@@ -27,7 +27,6 @@ from .fitting import fitted, quiet, sample_names, views_of
 SEPARATED = 0.75  # separation from which a view is said to separate two clusters
 MERGED = 0.4  # separation below which two clusters are said to be one for a view
 FAINT = 0.1  # separation of a cluster that counts as none, even beyond chance
-ALL_SEPARATED = "every pair of clusters is separated by at least one view and merged by none"
 LISTED = 8  # pairs of clusters described, at most
 CHANCE = 3.0  # standard deviations under permuted labels that count as chance
 
@@ -258,7 +257,7 @@ def _neighbor_graphs(model: Any, data: MultiView) -> Iterator[sp.csr_array]:
     """Yield one kNN graph (n, n) of every view."""
     for p, metric in enumerate(_metrics(model, data)):
         count = default_n_neighbors(metric.n_samples, int(np.max(model.labels_)) + 1)
-        yield placed(knn_affinity(neighborhood(metric, count), count), held_by(data, p))
+        yield pad_graph(knn_affinity(neighborhood(metric, count), count), held_by(data, p))
 
 
 class Separation(NamedTuple):

@@ -23,9 +23,9 @@ TEXTS = (*PLAIN_TEXTS, *(f"{ending}.gz" for ending in PLAIN_TEXTS))
 TABLES = (*TEXTS, ".parquet", ".xlsx")
 KNOWN = (*ARCHIVES, *OMICS, *TABLES)
 EXPORTS = {  # how R writes its own files as tables
-    ".rds": 'write.csv(readRDS("{}"), "{}.csv")',
-    ".rda": 'for (name in load("{}")) write.csv(get(name), paste0(name, ".csv"))',
-    ".rdata": 'for (name in load("{}")) write.csv(get(name), paste0(name, ".csv"))',
+    ".rds": 'write.csv(readRDS("{0.name}"), "{0.stem}.csv")',
+    ".rda": 'for (name in load("{0.name}")) write.csv(get(name), paste0(name, ".csv"))',
+    ".rdata": 'for (name in load("{0.name}")) write.csv(get(name), paste0(name, ".csv"))',
 }
 
 
@@ -73,21 +73,12 @@ def check_regular(path: Path) -> None:
 
 
 def check_known(path: Path) -> None:
-    """Refuse a file of an unknown kind; for a file of R, say how to export it."""
+    """Refuse a file of an unknown kind."""
     kind = kind_of(path)
     if kind in EXPORTS:
-        raise FileFormatError(f"it is a file of R; in R, write it as a table: {export_line(path)}")
+        raise FileFormatError(f"a file of R: export it in R with {EXPORTS[kind].format(path)}")
     if kind not in KNOWN:
         raise FileFormatError(f"unknown extension {kind!r}; known are {', '.join(KNOWN)}")
-
-
-def export_line(path: Path) -> str:
-    """Return the line of R that writes the contents of one of its files as .csv.
-
-    >>> export_line(Path("rna.rds"))
-    'write.csv(readRDS("rna.rds"), "rna.csv")'
-    """
-    return EXPORTS[kind_of(path)].format(path.name, path.stem)
 
 
 @contextmanager

@@ -7,17 +7,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from ..data.alignment import as_text, set_sample_names, turn_transposed
 from ..data.values import list_names
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
-from . import files, roles, tables
-from .files import KNOWN, OMICS, TABLES, TEXTS, as_path, kind_of, naming, view_name
+from . import roles, tables
+from .files import OMICS, TABLES, TEXTS, as_path, kind_of, naming, view_name
 from .results import RESULT, check_readable, is_result
 from .roles import Name, Request, Variable
 
@@ -51,9 +52,10 @@ def read(
     Parameters
     ----------
     path : path or list of paths
-        A file, a folder, or a list of files. In a folder or list every file is a view, named
-        after the file; of a workbook with several sheets, every sheet is one. Rows are joined by
-        sample names where the files have them. Samples that are missing from some files are kept.
+        A file, a folder, or a list of tables, .h5ad and .h5mu files. In a folder or list every
+        file is a view, named after the file; of a workbook with several sheets, every sheet is
+        one. Rows are joined by sample names where the files have them. Samples that are missing
+        from some files are kept.
     views : str or list of str, optional
         Variables (or files) to use, in this order.
     labels : str or False, optional
@@ -99,29 +101,35 @@ def read(
     'Labels come from y.'
     >>> folder.cleanup()
     """
-    chosen = (views,) if isinstance(views, str) else None if views is None else tuple(views)
-    dropped = (drop_columns,) if isinstance(drop_columns, str) else tuple(drop_columns)
-    request = Request(chosen, labels, id, transpose, kernels, dropped, sep, decimal)
+    request = Request(
+        _as_names(views),
+        labels,
+        id,
+        transpose,
+        kernels,
+        _as_names(drop_columns) or (),
+        sep,
+        decimal,
+    )
     _check_request(request)
     if untrusted:
         from .untrusted import call_in_child
 
-        found: MultiView = call_in_child("read", path, vars(request), memory_limit, time_limit)
-        return found
+        return call_in_child("read", path, vars(request), memory_limit, time_limit)
     file = _archive(path)
     if file is None:
         return _read_tables(path, request)
-    _check_only_tables(request, [file])
+    beside = _find_table(labels)
     with naming(file):
-        beside = _labels_elsewhere(request.labels, [Source(view_name(file), file)])
-        if beside is None:
-            return _read_archive(file, request)
-        found = _read_archive(file, replace(request, labels=False))
-    names = None if found.index is None else [str(name) for name in found.index]
-    labels = _select_labels(_read_classes(beside, request), names, str(beside.path))
-    notes = [note for note in found.notes if note != "No labels, as asked."]
-    notes.append(f"Labels come from {beside.path.name}.")
-    return MultiView(found, labels=labels, notes=notes)
+        if request.drop_columns:
+            raise InputError(f"drop_columns=... applies to {', '.join(TABLES)} only")
+        found = _read_archive(file, replace(request, labels=False) if beside else request)
+    if beside is None:
+        return found
+    samples = None if found.index is None else as_text(found.index)
+    classes = _select_labels(_read_classes(beside, request), samples, str(beside.path))
+    notes = [note for note in found.notes if note != roles.NO_LABELS]
+    return MultiView(found, labels=classes, notes=[*notes, f"Labels come from {beside.path.name}."])
 
 
 def inspect(
@@ -152,115 +160,90 @@ def inspect(
     if untrusted:
         from .untrusted import call_in_child
 
-        listed: list[Variable] = call_in_child(
-            "inspect", path, {"sep": sep}, memory_limit, time_limit
-        )
-        return listed
+        return call_in_child("inspect", path, {"sep": sep}, memory_limit, time_limit)
     file = _archive(path)
     if file is not None:
         with naming(file):
-            return _with_roles(file)
+            return _describe_archive(file)
     views, classes, _ = _find_sources(path, request)
-    several = len(views) > 1
-    found = [_describe_table(source, "views", request, several) for source in views]
-    return found + [_describe_table(source, "labels", request, False) for source in classes]
+    found = [_describe_table(source, request, several=len(views) > 1) for source in views]
+    return found + [_describe_table(source, request, labels=True) for source in classes]
 
 
-class Source(NamedTuple):
-    """A file or a sheet of a workbook, and the name of its view."""
-
-    name: str
-    path: Path
-    sheet: str | None = None
-
-    @property
-    def spellings(self) -> tuple[str, ...]:
-        """What it may be called in `views` and `labels`."""
-        return self.name, self.path.name, str(self.sheet)
-
-
-@dataclass
-class Item:
-    """One view on its way from a file.
+@dataclass(eq=False)
+class Source:
+    """A file, or a sheet of a workbook, that is one view, and what was read from it.
 
     Attributes
     ----------
-    name, path
-        As in `Source`.
-    values : DataFrame, array or sparse matrix
-        The index of a frame names the samples once `named` is True.
+    name : str
+        Name of the view.
+    path : Path
+    sheet : str, optional
+    frame : DataFrame
+        Its index names the samples once `named` is True.
+    decimal : {".", ","}
     notes : list of str
     labels : Series, optional
-    decimal : {".", ","}
     """
 
     name: str
     path: Path
-    values: Any
+    sheet: str | None = None
+    frame: Any = None
+    decimal: str = "."
     notes: list[str] = field(default_factory=list)
     labels: Any = None
-    decimal: str = "."
 
-    @property
-    def is_table(self) -> bool:
-        return hasattr(self.values, "iloc")
+    def is_called(self, name: str) -> bool:
+        """Return whether `views` or `labels` may call it so."""
+        spellings = (self.name, self.path.name, self.sheet)
+        return name in spellings or as_path(name).resolve() == self.path.resolve()
 
     @property
     def named(self) -> bool:
         """Whether the rows have names, as texts."""
-        return self.is_table and self.values.index.dtype.kind not in "iu"
+        return self.frame.index.dtype.kind not in "iu"
 
     @property
     def columns(self) -> list[str]:
-        return [str(column) for column in self.values.columns] if self.is_table else []
+        return [str(column) for column in self.frame.columns]
 
     @property
     def numbered(self) -> bool:
         """Whether the columns have no names."""
         return self.columns == [str(p) for p in range(len(self.columns))]
 
-    def turn(self) -> None:
-        """Transpose the table."""
-        if len({*self.columns}) < len(self.columns):
+    def transpose(self) -> None:
+        columns = self.columns
+        if len({*columns}) < len(columns):
             raise FileFormatError(
                 f"{self.path}: several columns have the same name, so they cannot name samples"
             )
-        turned = self.values.T
-        if self.is_table:
-            turned.index = range(len(turned)) if self.numbered else self.columns
-            turned.columns = turned.columns if self.named else range(turned.shape[1])
-        self.values = turned
+        turned = self.frame.T
+        turned.index = range(len(turned)) if self.numbered else columns
+        turned.columns = turned.columns if self.named else range(turned.shape[1])
+        self.frame = turned
+
+
+def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    return (names,) if isinstance(names, str) else None if names is None else tuple(names)
 
 
 def _check_request(request: Request) -> None:
     """Refuse choices of the wrong type."""
     sep, decimal = request.sep, request.decimal
     names = (*(request.views or ()), *request.drop_columns)
-    wrong = [
-        f"{name} must be a name, False or None, got {value!r}"
-        for name, value in (("labels", request.labels), ("id", request.id))
-        if not (value is None or value is False or isinstance(value, str))
-    ]
+    for name, value in (("labels", request.labels), ("id", request.id)):
+        if not (value is None or value is False or isinstance(value, str)):
+            raise InputError(f"{name} must be a name, False or None, got {value!r}")
     if request.views == () or not all(isinstance(name, str) for name in names):
-        wrong.append("views and drop_columns must be names, and views at least one")
+        raise InputError("views and drop_columns must be names, and views at least one")
     if decimal not in (None, ".", ","):
-        wrong.append(f"decimal must be '.' or ',', got {decimal!r}")
-    if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in UNUSABLE):
-        wrong.append(f"sep must be one character between cells, such as ';', got {sep!r}")
-    if sep is not None and sep == decimal:
-        wrong.append(f"sep={sep!r} and decimal={decimal!r} are the same")
-    if wrong:
-        raise InputError("; ".join(wrong))
-
-
-def _check_only_tables(request: Request, paths: Sequence[Path]) -> None:
-    """Refuse choices that apply to tables, or to text, where there is none of them."""
-    kinds = {kind_of(path) for path in paths}
-    applies = {"drop_columns": TABLES, "sep": TEXTS, "decimal": (*TEXTS, ".xlsx")}
-    for name, allowed in applies.items():
-        if getattr(request, name) and not kinds & {*allowed}:
-            given = ", ".join(sorted(kinds))
-            raise InputError(f"{name}=... applies to {', '.join(allowed)} only, not to {given}")
+        raise InputError(f"decimal must be '.' or ',', got {decimal!r}")
+    unusable = (*UNUSABLE, decimal)
+    if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in unusable):
+        raise InputError(f"sep must be one character between cells, such as ';', got {sep!r}")
 
 
 def _raise_problems(problems: Sequence[str]) -> None:
@@ -302,25 +285,24 @@ def _read_archive(file: Path, request: Request) -> MultiView:
     return MultiView(**arguments)
 
 
-def _with_roles(file: Path) -> list[Variable]:
+def _describe_archive(file: Path) -> list[Variable]:
     if kind_of(file) in OMICS:
         from . import h5mu
 
         return h5mu.variables(file)
     loaded = _load_archive(file)
-    variables = [roles.describe(name, value) for name, value in loaded.items()]
     try:
         by_name, _ = roles.assign(loaded, Request(), STACK_AXIS[kind_of(file)])
     except InputError as error:
-        by_name = {variable.name: f"undecided: {error}" for variable in variables}
-    return [replace(variable, role=by_name[variable.name]) for variable in variables]
+        by_name = dict.fromkeys(loaded, f"undecided: {error}")
+    return [replace(roles.describe(n, value), role=by_name[n]) for n, value in loaded.items()]
 
 
 # ---------------------------------------------------------------- which files
 
 
 def _find_sources(path: Paths, request: Request) -> tuple[list[Source], list[Source], list[str]]:
-    """Return the files that are views, the files that are labels, and notes on the others."""
+    """Return the files that are views, the file of labels, if any, and notes on the others."""
     if isinstance(path, str | os.PathLike):
         folder = as_path(path)
         paths, notes = _list_folder(folder) if folder.is_dir() else ([folder], [])
@@ -330,13 +312,15 @@ def _find_sources(path: Paths, request: Request) -> tuple[list[Source], list[Sou
         raise InputError(f"neither a path nor a list of paths: {path!r}")
     if not paths:
         raise InputError("an empty list of files: at least one is needed")
-    sources = _with_sheets(paths, notes)
-    beside = _labels_elsewhere(request.labels, sources)
-    if beside is None:
-        classes = _classes_among(sources, request.labels)
+    sources = [source for file in paths for source in _list_sheets(file, notes)]
+    wanted = request.labels
+    if isinstance(wanted, str):
+        elsewhere = _find_table(wanted)
+        classes = [s for s in sources if s.is_called(wanted)]
+        if not classes and elsewhere is not None:
+            classes = [elsewhere]
     else:
-        sources = [s for s in sources if s.path.resolve() != beside.path.resolve()]
-        classes = [beside]
+        classes = [s for s in sources if roles.is_label_name(s.name) and len(sources) > 1]
     views = [source for source in sources if source not in classes]
     if request.views is not None:
         views = [_named(sources, name) for name in request.views]
@@ -352,22 +336,17 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the tables of a folder in natural order, and notes on what else it holds."""
     with naming(folder):
         there = sorted(folder.iterdir())
-        results = [entry for entry in there if is_result(entry) or is_result(entry / RESULT)]
-        of_r = [entry for entry in there if kind_of(entry) in files.EXPORTS]
-        aside = [e for e in there if e.name.startswith((".", "~$"))]  # of systems and of Excel
-        found = [e for e in there if kind_of(e) in TABLES and e not in (*results, *aside)]
-        exports = [
-            f"{e.name} is a file of R: write it as a table by {files.export_line(e)}" for e in of_r
-        ]
-        if not found:
-            only = [f"only results of mkclust, listed in {RESULT}"] if results else ["none here"]
-            raise FileFormatError(
-                f"a folder should hold one table per view ({', '.join(TABLES)}): "
-                f"{'; '.join(exports or only)}"
-            )
-    others = [e.name for e in there if e not in (*found, *of_r)]
-    notes = [f"Ignored {', '.join(others[:20])} in the folder."] if others else []
-    return sorted(found, key=_natural), notes + [f"Ignored: {export}" for export in exports]
+    results = [entry for entry in there if is_result(entry) or is_result(entry / RESULT)]
+    aside = [e for e in there if e.name.startswith((".", "~$"))]  # of systems and of Excel
+    found = [e for e in there if kind_of(e) in TABLES and e not in (*results, *aside)]
+    others = ", ".join([e.name for e in there if e not in found][:20])
+    if not found:
+        only = f"only results of mkclust, listed in {RESULT}" if results else others or "nothing"
+        raise FileFormatError(
+            f"{folder}: a folder should hold one table per view ({', '.join(TABLES)}), but it has "
+            f"{only}"
+        )
+    return sorted(found, key=_natural), [f"Ignored {others} in the folder."] if others else []
 
 
 def _natural(file: Path) -> list[Any]:
@@ -376,47 +355,30 @@ def _natural(file: Path) -> list[Any]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def _with_sheets(paths: Sequence[Path], notes: list[str]) -> list[Source]:
-    """Name the view of every file; a workbook with several sheets becomes its sheets."""
-    found: list[Source] = []
-    problems = []
-    for file in paths:
-        if kind_of(file) != ".xlsx":
-            found.append(Source(view_name(file), file))
-            continue
+def _list_sheets(file: Path, notes: list[str]) -> list[Source]:
+    """Return a file, or the sheets of a workbook that has several."""
+    sheets: list[str] = []
+    if kind_of(file) == ".xlsx" and file.is_file():
         try:
-            with naming(file):
-                check_readable(file)
-                sheets, more = tables.find_sheets(file)
-        except InputError as error:
-            problems.append(str(error))
-            continue
-        notes += more
-        names = [view_name(file)] if len(sheets) == 1 else sheets
-        found += [Source(name, file, sheet) for name, sheet in zip(names, sheets, strict=True)]
-    _raise_problems(problems)
-    return found
+            sheets, ignored = tables.find_sheets(file)
+        except InputError:
+            pass  # it is reported when the table is read, together with those of other files
+        else:
+            notes += ignored
+    if len(sheets) < 2:
+        return [Source(view_name(file), file)]
+    return [Source(sheet, file, sheet) for sheet in sheets]
 
 
-def _classes_among(sources: Sequence[Source], labels: Name) -> list[Source]:
-    """Return the files that hold the classes: those named so, else those named like labels."""
-    if isinstance(labels, str):
-        return [source for source in sources if labels in source.spellings]
-    return [s for s in sources if roles.is_label_name(s.name)] if len(sources) > 1 else []
-
-
-def _labels_elsewhere(labels: Name, sources: Sequence[Source]) -> Source | None:
-    """Return a file of labels that is none of the files by its name."""
-    if not isinstance(labels, str) or _classes_among(sources, labels):
-        return None
-    path = as_path(labels)
-    known = kind_of(path) in KNOWN and path.is_file()
-    return Source(view_name(path), path) if known else None
+def _find_table(labels: Name) -> Source | None:
+    """Return the table with labels whose path was given."""
+    path = as_path(labels) if isinstance(labels, str) else Path()
+    return Source(view_name(path), path) if kind_of(path) in TABLES and path.is_file() else None
 
 
 def _named(sources: Sequence[Source], name: str) -> Source:
     for source in sources:
-        if name in source.spellings:
+        if source.is_called(name):
             return source
     names = ", ".join(source.name for source in sources)
     raise InputError(f"views={name!r} is none of the files {names}")
@@ -426,116 +388,118 @@ def _named(sources: Sequence[Source], name: str) -> Source:
 
 
 def _read_tables(path: Paths, request: Request) -> MultiView:
-    sources, beside, more_notes = _find_sources(path, request)
+    sources, beside, ignored = _find_sources(path, request)
     # with a file of labels, no column or variable is needed for them
     inner = replace(request, labels=False) if beside else request
-    _check_only_tables(request, [source.path for source in sources])
-    items, problems = [], []
+    problems = []
     for source in sources:
         try:
-            items.append(_load_item(source, inner))
+            _load(source, inner)
         except InputError as error:
             problems.append(str(error))
     _raise_problems(problems)
     for name in request.drop_columns:
-        if not any(name in item.columns for item in items):
+        if not any(name in source.columns for source in sources):
             raise InputError(f"{path}: no column {name!r} for drop_columns=...")
-    for item in items:
-        _drop_columns(item, request.drop_columns)
-        _set_labels_aside(item, inner.labels)
-    if isinstance(inner.labels, str) and all(item.labels is None for item in items):
+    for source in sources:
+        _drop_columns(source, request.drop_columns)
+        _set_labels_aside(source, inner.labels)
+    if isinstance(inner.labels, str) and all(source.labels is None for source in sources):
         raise InputError(f"{path}: labels={inner.labels!r} is neither a file nor a column of it")
     classes = _read_classes(beside[0], request) if beside else None
-    notes = [] if request.id is False else _name_rows(items, request.id)
-    kernels = _are_kernels(items, request.kernels, notes)
+    notes = [] if request.id is False else _name_rows(sources, request.id)
+    kernels, why = roles.are_kernels(
+        [source.frame.shape for source in sources],
+        all(roles.is_kernel_name(source.name) for source in sources),
+        request.kernels,
+    )
+    notes.append(why)
     if not kernels:
-        _orient(items, classes, request.transpose, notes)
-        _check_values(items, request)
+        _orient(sources, classes, request.transpose, notes)
+        _check_values(sources, several=len(sources) > 1 and request.views is None)
     if request.labels is False:
         labels = None
-        notes.append("No labels, as asked.")
+        notes.append(roles.NO_LABELS)
     else:
-        labels = _find_labels(items, classes, str(beside[0].path) if beside else "", notes)
+        labels = _find_labels(sources, classes, str(beside[0].path) if beside else "", notes)
     return MultiView(
-        [item.values.to_numpy() if item.is_table and not item.named else item.values
-         for item in items],
-        names=[item.name for item in items],
+        [source.frame if source.named else source.frame.to_numpy() for source in sources],
+        names=[source.name for source in sources],
         kernels=kernels,
         labels=labels,
-        notes=[note for item in items for note in item.notes] + notes + more_notes,
-        feature_names=None if kernels else [
-            item.columns if item.is_table and not item.numbered else None for item in items],
-    )  # fmt: skip
+        notes=[note for source in sources for note in source.notes] + notes + ignored,
+        feature_names=None
+        if kernels
+        else [None if source.numbered else source.columns for source in sources],
+    )
 
 
-def _load_item(source: Source, request: Request) -> Item:
+def _load(source: Source, request: Request) -> None:
+    """Read the table of a source."""
     name, file = source.name, source.path
     with naming(file):
         check_readable(file)
         if kind_of(file) in TABLES:
             table = tables.load_table(file, request.sep, request.decimal, sheet=source.sheet)
-            notes = [f"View {name} has the columns of {file.name}."]
-            notes += [f"{file.name}: {note}" for note in table.notes]
-            return Item(name, file, table.frame, notes, decimal=table.decimal)
-        alone = Request(labels=request.labels, transpose=request.transpose, kernels=False)
-        views = _read_archive(file, alone)
-        if views.n_views > 1:
-            raise FileFormatError(f"it holds {views.n_views} views; a list takes one per file")
-        import pandas as pd
-
-        values = views.views[0]
-        if views.index is not None:
-            make = pd.DataFrame.sparse.from_spmatrix if sp.issparse(values) else pd.DataFrame
-            values = make(values, index=as_text(views.index), columns=views.feature_names[0])
-        labels = None if views.labels is None else pd.Series(views.labels)
-        return Item(
-            name, file, values, [f"View {name} is {views.names[0]} of {file.name}."], labels
-        )
-
-
-def _drop_columns(item: Item, names: Sequence[str]) -> None:
-    dropped = [name for name in names if name in item.columns]
-    item.notes += [
-        f"Column {name!r} of {item.path.name} was dropped, as asked." for name in dropped
-    ]
-    item.values = item.values.drop(columns=dropped) if dropped else item.values
-
-
-def _set_labels_aside(item: Item, wanted: Name) -> None:
-    """Move the column of classes out of a table, also where no labels are asked for."""
-    with naming(item.path):
-        column = roles.label_column(item.columns, wanted if isinstance(wanted, str) else None)
-        if column is None or item.values.shape[1] == 1:
+            source.frame, source.decimal = table.frame, table.decimal
+            source.notes.append(f"View {name} has the columns of {file.name}.")
+            source.notes += [f"{file.name}: {note}" for note in table.notes]
             return
-        item.notes.append(f"Column {column!r} of {item.path.name} holds the labels.")
-        values = item.values.iloc[:, item.columns.index(column)]
-        item.values = item.values.drop(columns=[values.name])
+        if kind_of(file) not in OMICS:
+            raise FileFormatError(
+                "a list takes files with sample names; write the matrices to one file and read that"
+            )
+        views = _read_archive(file, Request(labels=request.labels, transpose=request.transpose))
+    if views.n_views > 1:
+        raise FileFormatError(f"{file}: it holds {views.n_views} views; a list takes one per file")
+    values = views.views[0]
+    make = pd.DataFrame.sparse.from_spmatrix if sp.issparse(values) else pd.DataFrame
+    source.frame = make(values, index=as_text(views.index), columns=views.feature_names[0])
+    source.labels = None if views.labels is None else pd.Series(views.labels)
+    source.notes.append(f"View {name} is {views.names[0]} of {file.name}.")
+
+
+def _drop_columns(source: Source, names: Sequence[str]) -> None:
+    dropped = [name for name in names if name in source.columns]
+    source.frame = source.frame.drop(columns=dropped)
+    source.notes += [
+        f"Column {name!r} of {source.path.name} was dropped, as asked." for name in dropped
+    ]
+
+
+def _set_labels_aside(source: Source, wanted: Name) -> None:
+    """Move the column of classes out of a table, also where no labels are asked for."""
+    with naming(source.path):
+        column = roles.label_column(source.columns, wanted if isinstance(wanted, str) else None)
+        if column is None or source.frame.shape[1] == 1:
+            return
+        source.notes.append(f"Column {column!r} of {source.path.name} holds the labels.")
+        values = source.frame.iloc[:, source.columns.index(column)]
+        source.frame = source.frame.drop(columns=[values.name])
         if wanted is not False:
-            item.labels = _as_classes(values)
+            source.labels = _as_classes(values)
 
 
-def _name_rows(items: Sequence[Item], wanted: Name) -> list[str]:
+def _name_rows(sources: Sequence[Source], wanted: Name) -> list[str]:
     """Make the column with the sample names the index of every table, as text."""
-    import pandas as pd
-
-    for item in items:
-        if item.is_table and wanted is None:
-            _name_features(item)
-    values, names = [item.values for item in items], [item.name for item in items]
-    frames, _, notes = set_sample_names(values, names, wanted or None)
-    for item, frame in zip(items, frames, strict=True):
-        if item.is_table and frame is not item.values:
-            item.values = frame.set_axis(pd.Index(as_text(frame.index), name=frame.index.name))
+    if wanted is None:
+        for source in sources:
+            _name_features(source)
+    given, names = [source.frame for source in sources], [source.name for source in sources]
+    frames, _, notes = set_sample_names(given, names, wanted or None)
+    for source, frame in zip(sources, frames, strict=True):
+        if frame is not source.frame:
+            source.frame = frame.set_axis(pd.Index(as_text(frame.index), name=frame.index.name))
     return notes
 
 
-def _name_features(item: Item) -> None:
+def _name_features(source: Source) -> None:
     """Take a first column of gene names as names of rows, and leave out other columns of such.
 
     Repeated names, which occur where several rows are of one gene, get a number.
     """
-    frame, columns = item.values, item.columns
-    if item.named or not columns or not roles.is_feature_name(columns[0]):
+    frame, columns = source.frame, source.columns
+    if source.named or not columns or not roles.is_feature_name(columns[0]):
         return
     others = [p for p in range(1, len(columns)) if roles.is_feature_name(columns[p])]
     kept = [p for p in range(1, len(columns)) if p not in others]
@@ -546,114 +510,104 @@ def _name_features(item: Item) -> None:
     names = names.where(again == 0, names + "." + again.astype(str))
     if others:
         left = list_names([columns[p] for p in others])
-        item.notes.append(f"Left out of {item.path.name}, beside {columns[0]!r}: {left}.")
-    item.values = frame.iloc[:, kept].set_axis(names.rename(columns[0]))
+        source.notes.append(f"Left out of {source.path.name}, beside {columns[0]!r}: {left}.")
+    source.frame = frame.iloc[:, kept].set_axis(names.rename(columns[0]))
 
 
-def _are_kernels(items: Sequence[Item], forced: bool | None, notes: list[str]) -> bool:
-    if forced is not None:
-        notes.append(f"Read as {'kernels' if forced else 'features'}, as asked.")
-        return forced
-    square = len({size for item in items for size in item.values.shape}) == 1
-    kernels = square and all(roles.is_kernel_name(item.name) for item in items)
-    notes.append(f"Read as {'kernels: square and named like kernels' if kernels else 'features'}.")
-    return kernels
-
-
-def _orient(items: Sequence[Item], classes: Any, forced: bool | None, notes: list[str]) -> None:
+def _orient(sources: Sequence[Source], classes: Any, forced: bool | None, notes: list[str]) -> None:
     """Transpose tables whose columns are samples: as asked, else by names."""
-    import pandas as pd
-
+    shared = forced is None and _share_header(sources)
     if forced is not None:
         notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
-    elif _share_header(items):
+    if shared:
         notes.append("Transposed: the tables share their columns, and no rows.")
-    else:
-        beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
-        given = [item.values for item in items]
-        frames, more = turn_transposed([*given, *beside], [*(item.name for item in items), ""])
-        notes += more
-        for item, frame in zip(items, frames, strict=False):
-            item.values = frame
-        unturned = [i for i, own in zip(items, given, strict=True) if i.values is own and i.named]
-        _ask_about_features(unturned, items)
+    if forced or shared:
+        for source in sources:
+            source.transpose()
+    if forced is not None or shared:
         return
-    for item in items:
-        if forced is None or (forced and item.is_table):  # `assign` turned matrices of archives
-            item.turn()
+    given = [source.frame for source in sources]
+    beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
+    turned, more = turn_transposed([*given, *beside], [*(s.name for s in sources), ""])
+    notes += more
+    for source, frame in zip(sources, turned, strict=False):
+        source.frame = frame
+    _ask_about_features(
+        [s for s, own in zip(sources, given, strict=True) if s.frame is own and s.named], sources
+    )
 
 
-def _share_header(items: Sequence[Item]) -> bool:
+def _share_header(sources: Sequence[Source]) -> bool:
     """Return whether all tables share most columns, and no names of rows."""
-    if len(items) < 2 or not all(item.named for item in items):
+    if len(sources) < 2 or not all(source.named for source in sources):
         return False
-    rows = [name for item in items for name in {*item.values.index}]
-    headers = [{*item.columns} for item in items]
+    rows = [name for source in sources for name in {*source.frame.index}]
+    headers = [{*source.columns} for source in sources]
     shared = len(set.intersection(*headers))
     return len({*rows}) == len(rows) and shared > max(1, min(map(len, headers)) / 2)
 
 
-def _ask_about_features(tables: Sequence[Item], items: Sequence[Item]) -> None:
+def _ask_about_features(unturned: Sequence[Source], sources: Sequence[Source]) -> None:
     """Refuse tables that seem to have a row per gene, until `transpose` is given."""
     problems = []
-    for item in tables:
-        index = item.values.index
-        others = {name for other in items if other is not item and other.named
-                  for name in other.values.index}  # fmt: skip
-        if others.isdisjoint(index) and (
-            roles.is_feature_name(index.name or "?") or roles.are_features(list(index))
-        ):
+    for source in unturned:
+        index = source.frame.index
+        joined = any(
+            other.named and not index.intersection(other.frame.index).empty
+            for other in sources
+            if other is not source
+        )
+        if not joined and (roles.is_feature_name(index.name) or roles.are_features(list(index))):
             problems.append(
-                f"{item.path}: its rows seem to be genes or other features "
-                f"({list_names(list(index[:2]), '')}), and its {item.values.shape[1]} columns the "
+                f"{source.path}: its rows seem to be genes or other features "
+                f"({list_names(list(index[:2]), '')}), and its {source.frame.shape[1]} columns the "
                 "samples; pass transpose=True if so, otherwise transpose=False"
             )
     _raise_problems(problems)
 
 
-def _check_values(items: Sequence[Item], request: Request) -> None:
+def _check_values(sources: Sequence[Source], several: bool) -> None:
     """Refuse clinical tables beside others, and columns that are not numbers."""
-    several = len(items) > 1 and request.views is None
-    clinical = {item.name: _clinical(item) if several else [] for item in items}
-    others = [item.name for item in items if not clinical[item.name]]
+    clinical = {source.name: _clinical(source) if several else [] for source in sources}
+    others = [name for name, found in clinical.items() if not found]
     problems = []
-    for item in items:
-        if found := clinical[item.name]:
+    for source in sources:
+        if found := clinical[source.name]:
             problems.append(
-                f"{item.path}: it seems to be a clinical table (columns {list_names(found)}), "
+                f"{source.path}: it seems to be a clinical table (columns {list_names(found)}), "
                 "which would be clustered with the others; compare it with the clusters instead, "
-                f"--annotations {item.path.name}, and name the views with views={others}"
+                f"--annotations {source.path} --views {','.join(others)} (in Python "
+                f"views={others}, then compare_annotations)"
             )
-        elif item.is_table and (bad := tables.not_numeric(item.values, item.decimal)):
-            problems.append(f"{item.path}: {bad}")
+        elif bad := tables.not_numeric(source.frame, source.decimal):
+            problems.append(f"{source.path}: {bad}")
     _raise_problems(problems)
 
 
-def _clinical(item: Item) -> list[str]:
+def _clinical(source: Source) -> list[str]:
     """Return the columns that make a table clinical; none for a view."""
-    if not item.is_table or "pass decimal=" in tables.not_numeric(item.values, item.decimal):
+    if "pass decimal=" in tables.not_numeric(source.frame, source.decimal):
         return []  # its texts are numbers in another notation
-    numeric = [getattr(kind, "kind", "O") in "iufb" for kind in item.values.dtypes]
-    pairs = list(zip(item.columns, numeric, strict=True))
-    return roles.clinical_columns(
-        [c for c, own in pairs if not own], [c for c, own in pairs if own]
-    )
+    texts = [str(source.frame.columns[p]) for p in tables.text_positions(source.frame)]
+    return roles.clinical_columns(texts, [c for c in source.columns if c not in texts])
 
 
-def _describe_table(source: Source, role: str, request: Request, several: bool) -> Variable:
-    """Describe a file that is one view, or the labels, among several files."""
-    with naming(source.path):
-        check_readable(source.path)
-        if kind_of(source.path) not in TABLES:
-            parts = [v for v in _with_roles(source.path) if v.role == role]
+def _describe_table(
+    source: Source, request: Request, labels: bool = False, several: bool = False
+) -> Variable:
+    """Describe a file that is one view, or the labels, of one or several files."""
+    file, role = source.path, "labels" if labels else "views"
+    with naming(file):
+        check_readable(file)
+        if kind_of(file) not in TABLES:
+            parts = [v for v in _describe_archive(file) if v.role == role]
             return replace(parts[0] if parts else Variable("", "archive", ()), name=source.name)
-        found = tables.load_table(source.path, request.sep, None, role == "labels", source.sheet)
-        item = Item(source.name, source.path, found.frame)
-        shape = (len(found.frame), found.frame.shape[1] + item.named)
-        if role == "views" and several:
-            _name_rows([item], None)
-            role = "annotations" if _clinical(item) else role
-        return Variable(source.name, "table", shape, STORED[kind_of(source.path)], role)
+        source.frame = tables.load_table(file, request.sep, None, labels, source.sheet).frame
+        shape = (len(source.frame), source.frame.shape[1] + source.named)
+        if several:
+            _name_rows([source], None)
+            role = "annotations" if _clinical(source) else role
+        return Variable(source.name, "table", shape, STORED[kind_of(file)], role)
 
 
 # ---------------------------------------------------------------- labels
@@ -681,8 +635,6 @@ def _read_classes(source: Source, request: Request) -> Any:
 
 def _as_classes(column: Any) -> Any:
     """Return a column of labels as numbers if all are numbers, else as text."""
-    import pandas as pd
-
     missing = column.isna() | (column.astype(str).str.strip() == "")
     if missing.any():
         raise FileFormatError(f"the label in row {int(missing.argmax())} is missing")
@@ -694,33 +646,29 @@ def _as_classes(column: Any) -> Any:
     return pd.Series(roles.as_labels(values), index=column.index)
 
 
-def _find_labels(items: Sequence[Item], classes: Any, source: str, notes: list[str]) -> Any:
+def _find_labels(sources: Sequence[Source], classes: Any, path: str, notes: list[str]) -> Any:
     """Return the labels of all samples, from a file or from columns of the tables."""
-    import pandas as pd
-
-    named = [item for item in items if item.named]
-    samples = list(dict.fromkeys(name for item in named for name in item.values.index)) or None
+    named = [source.frame.index for source in sources if source.named]
+    samples = list(dict.fromkeys(name for index in named for name in index)) or None
     if classes is not None:
-        notes.append(f"Labels come from {Path(source).name}.")
-        return _select_labels(classes, samples, source)
-    found = [item for item in items if item.labels is not None]
+        notes.append(f"Labels come from {Path(path).name}.")
+        return _select_labels(classes, samples, path)
+    found = [source for source in sources if source.labels is not None]
     if not found:
         notes.append("No labels: neither a file nor a column is named like them.")
         return None
-    for item in found:
-        if item.named and len(item.labels) == len(item.values):
-            item.labels.index = item.values.index
-    merged = pd.concat([item.labels for item in found])
-    source = ", ".join(item.path.name for item in found)
+    for source in found:
+        if source.named and len(source.labels) == len(source.frame):
+            source.labels.index = source.frame.index
+    merged = pd.concat([source.labels for source in found])
+    files = ", ".join(source.path.name for source in found)
     if (merged.groupby(level=0).nunique() > 1).any():
-        raise FileFormatError(f"{source} have different labels; choose one with labels=...")
-    return _select_labels(merged[~merged.index.duplicated()], samples, source)
+        raise FileFormatError(f"{files} have different labels; choose one with labels=...")
+    return _select_labels(merged[~merged.index.duplicated()], samples, files)
 
 
 def _select_labels(labels: Any, samples: list[str] | None, source: str) -> Any:
     """Return labels by sample name where both have names, else in the order of rows."""
-    import pandas as pd
-
     if samples is None or isinstance(labels.index, pd.RangeIndex):
         return labels.to_numpy()
     lacking = [name for name in samples if name not in labels.index]

@@ -45,6 +45,11 @@ FEATURE_NAMES = (
 FEATURE_PATTERN = re.compile(
     r"ENS[A-Z]*[GTP]\d{8,}.*|cg\d{8}|(hsa|mmu)-(mir|let)-.*|rs\d{4,}", re.I
 )
+GENES = frozenset((
+    "ACTB", "AKT1", "BRAF", "BRCA1", "BRCA2", "CD4", "CD8A", "CDKN2A", "EGFR", "ERBB2", "ESR1",
+    "GAPDH", "KRAS", "MKI67", "MYC", "PIK3CA", "PTEN", "PTPRC", "RB1", "STAT3", "TNF", "TP53",
+    "VEGFA", "VIM",
+))  # fmt: skip
 CLINICAL_NAMES = (
     "age", "ageatdiagnosis", "agecategory", "sex", "gender", "race", "ethnicity", "stage",
     "tumorstage", "pathologicstage", "ajccstage", "grade", "tumorgrade", "subtype", "pam50",
@@ -53,6 +58,7 @@ CLINICAL_NAMES = (
     "death", "dead", "deceased", "status", "event", "daystodeath", "daystolastfollowup",
     "followup", "diagnosis", "histology", "treatment", "smoker", "smoking", "bmi",
 )  # fmt: skip
+NO_LABELS = "No labels, as asked."
 WHOLE = 2**53  # larger integers are not all representable as floats
 
 
@@ -200,9 +206,14 @@ def is_feature_name(name: object) -> bool:
 
 
 def are_features(names: Sequence[object]) -> bool:
-    """Return whether most names have the form of identifiers of genes, probes or variants."""
+    """Return whether names are of genes, probes or variants: most by form, or several well known.
+
+    >>> are_features(["A1BG", "TP53", "EGFR", "MYC"]), are_features(["P1", "P2", "P3"])
+    (True, False)
+    """
     found = [bool(FEATURE_PATTERN.fullmatch(str(name))) for name in names[:1000]]
-    return bool(found) and sum(found) > len(found) / 2
+    known = len(GENES & {str(name).upper() for name in names})
+    return known >= 3 or sum(found) > len(found) / 2
 
 
 def _rank(name: str, names: Sequence[str]) -> int:
@@ -250,7 +261,8 @@ def assign(
             shown = ", ".join(found)
             notes.append(f"The {source.kind} {source.name} gave {len(found)} views: {shown}.")
     shapes = [view.shape for view in views.values()]
-    kernels, why_kernels = _are_kernels(sources, shapes, request.kernels)
+    like_kernels = all(source.is_stack or is_kernel_name(source.name) for source in sources)
+    kernels, why_kernels = are_kernels(shapes, like_kernels, request.kernels)
     turned = False if request.transpose is None or kernels else request.transpose
     why_turned = "" if kernels else f"{'Transposed' if turned else 'Not transposed'}, as asked."
     if kernels or request.transpose is None:
@@ -268,7 +280,7 @@ def assign(
         notes.append(f"Labels come from {labels.name}.")
     else:
         asked = request.labels is False
-        notes.append("No labels, as asked." if asked else "No labels: nothing is named like them.")
+        notes.append(NO_LABELS if asked else "No labels: nothing is named like them.")
     notes += [f"Ignored {name}: {why}." for name, why in ignored.items()]
     names = list(views)
     if titles is not None:
@@ -398,18 +410,16 @@ def _matrices(source: Variable, value: Any, usual_axis: int) -> dict[str, Any]:
     return {f"{source.name}{p}": matrix for p, matrix in enumerate(value, start=1)}
 
 
-def _are_kernels(
-    sources: Sequence[Variable], shapes: Sequence[tuple[int, int]], forced: bool | None
+def are_kernels(
+    shapes: Sequence[tuple[int, int]], named: bool, forced: bool | None
 ) -> tuple[bool, str]:
-    """Return whether the views are kernels: square, and either stacked or named like kernels."""
+    """Return whether matrices are kernels, and why: square, and stacked or named like kernels."""
     square = len({size for shape in shapes for size in shape}) == 1
+    if forced and not square:
+        raise InputError(f"kernels=True needs square matrices of one size, got {_sizes(shapes)}")
     if forced is not None:
-        if forced and not square:
-            raise InputError(
-                f"kernels=True needs square matrices of one size, got {_sizes(shapes)}"
-            )
         return forced, f"Read as {'kernels' if forced else 'features'}, as asked."
-    if square and all(source.is_stack or is_kernel_name(source.name) for source in sources):
+    if square and named:
         return True, f"Read as kernels: square ({_sizes(shapes[:1])}), stacked or named so."
     hint = "; all are square, so pass kernels=True if they are kernels" if square else ""
     return False, f"Read as features{hint}."

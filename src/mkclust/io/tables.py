@@ -12,16 +12,19 @@ import gzip
 import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from io import StringIO
 from itertools import islice
 from numbers import Number
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from ..data.alignment import is_key_name, may_be_key_name
+from ..data.alignment import as_text, is_key_name
 from ..data.values import SHOWN, list_names
 from ..exceptions import FileFormatError, InputError
 from .files import TABLES, TEXTS, as_path, check_regular, kind_of, naming, parsing, require
@@ -111,7 +114,8 @@ def load_table(
     if sheet is not None and sheet not in sheets:
         raise InputError(f"no sheet {sheet!r}; it has {', '.join(sheets)}")
     with parsing("workbook", EXCEL_ADVICE):
-        return _load_sheet(path, sheet or sheets[0], decimal, classes)
+        text = _sheet_as_text(path, sheet or sheets[0])
+        return _parse(partial(StringIO, text), StringIO(text), ",", decimal, classes)
 
 
 def find_sheets(path: Path) -> tuple[list[str], list[str]]:
@@ -133,69 +137,9 @@ def find_sheets(path: Path) -> tuple[list[str], list[str]]:
     return found, notes
 
 
-def match_samples(frame: Any, samples: Sequence[Any], id: str | None = None) -> Any:
-    """Index a table by the column that holds the sample names.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        As `read_table` returns it.
-    samples : sequence
-        Names of the samples.
-    id : str, optional
-        The column of names. By default the names of rows, or the first column if it holds text or
-        is named like an id; otherwise the one such column that holds most of the names.
-
-    Returns
-    -------
-    frame : DataFrame
-        Indexed by names, all different, as text; copies of the column are dropped.
-
-    Raises
-    ------
-    InputError
-        No column holds the names, several could, or a name is repeated.
-    """
-    import pandas as pd
-
-    if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.rename_axis("row names").reset_index()
-    frame = frame.set_axis(frame.columns.astype(str), axis=1)
-    key = id if id in frame.columns else _find_names(frame, {str(name) for name in samples})
-    if lacking := int(frame[key].isna().sum()):
-        raise InputError(f"{lacking} rows have no name in column {key!r}")
-    text = _as_text(frame[key])
-    if text.duplicated().any():
-        twice = text[text.duplicated()].unique().tolist()
-        raise InputError(f"several rows are of one sample, by column {key!r}: {list_names(twice)}")
-    copies = [c for c in frame.columns if c != key and _as_text(frame[c]).equals(text)]
-    return frame.drop(columns=[key, *copies]).set_axis(pd.Index(text, name=key))
-
-
-def _find_names(frame: Any, names: set[str]) -> str:
-    """Return the column with the names: the first, else the only one that can be."""
-    columns = [str(c) for c in frame.columns]
-    likely = [c for c in columns if frame[c].dtype == object or may_be_key_name(c)]
-    held = {c: len(names & {*_as_text(frame[c].dropna())}) for c in likely}
-    if held.get(columns[0]):
-        return columns[0]
-    most = max(held.values(), default=0)
-    if not most:
-        raise InputError(
-            f"no column holds names of the samples, such as {min(names, default='')!r}; its "
-            f"columns are {list_names(columns)}; choose one with id=..."
-        )
-    able = [c for c in likely if held[c] == most]
-    if any(not _as_text(frame[c]).equals(_as_text(frame[able[0]])) for c in able):
-        raise InputError(f"columns {list_names(able)} could name the samples: choose with id=...")
-    return able[0]
-
-
-def _as_text(column: Any) -> Any:
-    """Return a column as text; whole numbers without a decimal point."""
-    if column.dtype.kind == "f" and (column.dropna() % 1 == 0).all():
-        column = column.astype("Int64")
-    return column.astype(str)
+def text_positions(frame: Any) -> list[int]:
+    """Return the positions of the columns that are not numbers."""
+    return [p for p, kind in enumerate(frame.dtypes) if getattr(kind, "kind", "O") not in "iufb"]
 
 
 def not_numeric(frame: Any, decimal: str = ".") -> str:
@@ -205,23 +149,23 @@ def not_numeric(frame: Any, decimal: str = ".") -> str:
     >>> not_numeric(pd.DataFrame({"a": [1, 2], "town": ["rome", "oslo"]}))[:41]
     "column 'town' is not numeric: 'rome' in r"
     """
-    bad = [p for p, kind in enumerate(frame.dtypes) if getattr(kind, "kind", "O") not in "iufb"]
+    bad = text_positions(frame)
     if not bad:
         return ""
     numbered = list(frame.columns) == list(range(frame.shape[1]))
     names = [str(p + 1 if numbered else frame.columns[p]) for p in bad]
-    cells = frame.iloc[:, bad[0]].dropna()
-    wrong = cells[_numbers(cells.map(str), decimal).isna().to_numpy()]
+    cells = frame.iloc[:, bad[0]].dropna().map(str)
+    wrong = cells[_numbers(cells, decimal).isna().to_numpy()]
     first = (wrong if len(wrong) else cells).head(1)
-    shown = ", ".join(f"{str(cell)[:40]!r} in row {at!r}" for at, cell in first.items())
-    other = WITH_POINT if decimal == "," else WITH_COMMA
-    sign = "." if decimal == "," else ","
-    hint = any(other.fullmatch(str(cell)) for cell in first)
+    shown = ", ".join(f"{cell[:40]!r} in row {at!r}" for at, cell in first.items())
+    other, sign = (WITH_POINT, ".") if decimal == "," else (WITH_COMMA, ",")
+    hint = f"; pass decimal={sign!r} if numbers are written so"
+    several = len(names) > 1
     return (
-        f"column{'s' * (len(names) > 1)} {list_names(names)} {'are' if len(names) > 1 else 'is'} "
-        f"not numeric: {shown}{f'; pass decimal={sign!r} if numbers are written so' * hint}; leave "
-        f"out with drop_columns={names[:SHOWN] if len(names) > 1 else repr(names[0])}, encode as "
-        "numbers, or name with labels=... or id=... a column that holds those"
+        f"column{'s' * several} {list_names(names)} {'are' if several else 'is'} not numeric: "
+        f"{shown}{hint * any(map(other.fullmatch, first))}; leave out with "
+        f"drop_columns={names[:SHOWN] if several else repr(names[0])}, encode as numbers, "
+        "or name with labels=... or id=... a column that holds those"
     )
 
 
@@ -229,13 +173,35 @@ def not_numeric(frame: Any, decimal: str = ".") -> str:
 
 
 def _load_text(path: Path, sep: str | None, decimal: str | None, classes: bool) -> Table:
-    import pandas as pd
-
     opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
     with opened(path, "rb") as file:
         marks = (b"\xff\xfe", b"\xfe\xff")  # of Excel's Unicode text
         encoding = "utf-16" if file.read(2) in marks else "utf-8-sig"
-    with opened(path, "rt", encoding=encoding, newline="") as file:
+    opener = partial(opened, path, "rt", encoding=encoding, newline="")
+    return _parse(opener, path, sep, decimal, classes, encoding)
+
+
+def _parse(
+    opener: Callable[[], Any],
+    source: Any,
+    sep: str | None,
+    decimal: str | None,
+    classes: bool,
+    encoding: str | None = None,
+) -> Table:
+    """Find the form of a text from its first lines, and parse it with pandas.
+
+    Parameters
+    ----------
+    opener : callable
+        Opens the text, to read lines of it.
+    source : Path or StringIO
+        The text, for pandas; it reads a path faster than an open file.
+    sep, decimal, classes
+        As in `load_table`.
+    encoding : str, optional
+    """
+    with opener() as file:
         comments, lines = _first_lines(file)
     sep = sep or _find_separator(lines, decimal, classes)
     rows, ends = _split(lines, sep)
@@ -251,18 +217,19 @@ def _load_text(path: Path, sep: str | None, decimal: str | None, classes: bool) 
     named = not classes and any(is_text(row[0]) for row in body)
     codes = dict.fromkeys(_codes(body, width), str)
     frame = pd.read_csv(
-        path, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
+        source, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
         encoding=encoding, decimal=sign, low_memory=False, skipinitialspace=True,
+        float_precision="round_trip",  # the nearest number, as other readers of the file take it
         comment="!" if any(line.startswith("!") for line in comments) else None,
         dtype=str if classes else codes, na_values=[""] if classes else SPELLED,
         keep_default_na=False, converters={0: str} if named else None,  # a sample named NA
     )  # fmt: skip
     if named:
         frame[0] = frame[0].where(frame[0] != "", np.nan)
-    table = _finish(frame, names, sign, notes, classes)
+    table = _finish(frame, names, sign, notes, classes, sep)
     width = table.frame.shape[1] + (table.frame.index.dtype == object)
     if frame.iloc[:, width - 1].isna().any():
-        with opened(path, "rt", encoding=encoding, newline="") as file:
+        with opener() as file:
             _refuse_short_rows(islice(file, skipped, None), sep, width, skipped)
     return table
 
@@ -277,23 +244,15 @@ def _refuse_short_rows(lines: Iterator[str], sep: str, width: int, skipped: int)
             )
 
 
-def _load_sheet(path: Path, sheet: str, decimal: str | None, classes: bool) -> Table:
+def _sheet_as_text(path: Path, sheet: str) -> str:
+    """Return a sheet as a .csv file would have it, without empty rows."""
     with _workbook(path) as book:
-        grid = book.parse(sheet, header=None, dtype=object, na_values=[*SPELLED, " "])
-    grid = grid.dropna(how="all").reset_index(drop=True)
-    rows = [[_cell(value) for value in row] for row in grid.head(SAMPLED).itertuples(index=False)]
-    names = _find_header(rows, classes)
-    notes: list[str] = []
-    sign = "." if classes else decimal or _find_decimal(rows, notes)
-    frame = grid.iloc[0 if names is None else 1 :].reset_index(drop=True)
-    if classes:
-        frame = frame.map(_cell).replace("", np.nan)
-    return _finish(frame, names, sign, notes, classes)
+        grid = book.parse(sheet, header=None, dtype=object, keep_default_na=False, na_values=[""])
+    cells = grid.dropna(how="all").map(lambda cell: int(cell) if isinstance(cell, bool) else cell)
+    return str(cells.to_csv(header=False, index=False))
 
 
 def _load_parquet(path: Path, classes: bool) -> Table:
-    import pandas as pd
-
     frame = pd.read_parquet(path)
     frame = frame.set_axis(frame.columns.astype(str), axis=1)
     if not frame.columns.is_unique or not frame.size:
@@ -308,11 +267,16 @@ def _load_parquet(path: Path, classes: bool) -> Table:
 
 
 def _finish(
-    frame: Any, names: list[str] | None, decimal: str, notes: list[str], classes: bool
+    frame: Any,
+    names: list[str] | None,
+    decimal: str,
+    notes: list[str],
+    classes: bool,
+    sep: str = "",
 ) -> Table:
     """Name rows and columns, leave out empty margins, and convert columns to numbers."""
     row_names = names is not None and not names[0] and not classes
-    if names is not None and not classes and _has_row_names(frame, len(names)):
+    if names is not None and not classes and _has_row_names(frame, len(names), sep):
         notes.append("The header has no name for the first column, as R writes row names.")
         names, row_names = ["", *names], True
     if names is None:
@@ -344,7 +308,7 @@ def _finish(
         notes += [f"{int(empty.sum())} empty rows were left out."] if empty.any() else []
         frame = frame[~empty].reset_index(drop=True)
     if row_names or (names is None and first.dtype == object):
-        index, frame = _as_text(frame.iloc[:, 0]).to_numpy(), frame.iloc[:, 1:]
+        index, frame = as_text(frame.iloc[:, 0]), frame.iloc[:, 1:]
         frame = frame.set_axis(index)
         frame.columns = range(frame.shape[1]) if names is None else frame.columns
     if not frame.size:
@@ -352,20 +316,19 @@ def _finish(
     return Table(frame, notes, decimal)
 
 
-def _has_row_names(frame: Any, width: int) -> bool:
+def _has_row_names(frame: Any, width: int, sep: str) -> bool:
     """Return whether rows begin with names that the header of this width has no cell for.
 
-    The names are texts, or ascending numbers: otherwise a comma may be a decimal sign.
+    The names are texts, or distinct numbers; where commas separate, these must ascend, because a
+    comma may be a decimal sign.
     """
-    import pandas as pd
-
     if frame.shape[1] <= width or frame.iloc[:, width].isna().all():
         return False
     if frame.iloc[:, width + 1 :].notna().to_numpy().any():
         return False
     numbers = pd.to_numeric(frame.iloc[:, 0], errors="coerce")
-    ascending = numbers.is_monotonic_increasing and numbers.is_unique and width > 1
-    return bool(numbers.isna().all() or ascending)
+    ordered = sep != "," or numbers.is_monotonic_increasing
+    return bool(numbers.isna().all() or (numbers.is_unique and ordered and width > 1))
 
 
 def _typed(column: Any, decimal: str) -> Any:
@@ -373,8 +336,6 @@ def _typed(column: Any, decimal: str) -> Any:
 
     Different codes of which some begin with 0 stay text.
     """
-    import pandas as pd
-
     cells = column.dropna()
     cells = cells.map(lambda cell: int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
     if cells.map(lambda cell: isinstance(cell, Number)).all():
@@ -390,8 +351,6 @@ def _typed(column: Any, decimal: str) -> Any:
 
 def _numbers(text: Any, decimal: str) -> Any:
     """Return texts as numbers, NaN where they are none."""
-    import pandas as pd
-
     if decimal == ",":
         text = text.where(~text.str.contains(".", regex=False), "x").str.replace(",", ".")
     return pd.to_numeric(text, errors="coerce")
@@ -554,18 +513,9 @@ def _number(cell: str, decimal: str) -> float:
         return math.nan
 
 
-def _cell(value: Any) -> str:
-    """Return a cell of a workbook as a .csv file would have it."""
-    if value is None or value != value:
-        return ""
-    return str(int(value)) if isinstance(value, (bool, np.bool_)) else str(value)
-
-
 @contextmanager
 def _workbook(path: Path) -> Iterator[Any]:
     require("openpyxl", "excel", ".xlsx")
-    import pandas as pd
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of parts that hold no cells, such as validation rules
         with pd.ExcelFile(path, engine="openpyxl") as book:

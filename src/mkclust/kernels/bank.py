@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..data.missing import require_no_gaps
+from ..data.values import COMPONENTS
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..linalg.centering import Centering, centering_of
+from ..linalg.scaling import Centering, centering_of, dense
 from ..progress import step
-from .functions import KERNELS, dense, fitted_kernel
+from .functions import KERNELS, fitted_kernel
 from .given import (
     largest_entry,
     make_semidefinite,
@@ -25,7 +25,6 @@ from .given import (
 SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several cores at once
 KEPT = 512 << 20  # bytes: kernels that fit into this together are kept
 PRECOMPUTED = "precomputed"
-NOT_KERNELS = {"auto": 'use the estimator GraphFusion (method "graph-fusion") instead'}
 
 
 @dataclass(frozen=True)
@@ -120,6 +119,8 @@ class KernelRecipe:
 class KernelBank(Sequence[np.ndarray]):
     """The kernels of all views, each built on access.
 
+    Components are in one unit, so that their Gaussian kernel is of the columns as given (rbf).
+
     The kernels are kept where all of them fit into `KEPT` bytes together. Otherwise each access
     builds the kernel again: an iteration holds one matrix at a time, and ``list(bank)`` holds all
     of them. A caller must not write to a kernel.
@@ -156,11 +157,16 @@ class KernelBank(Sequence[np.ndarray]):
     """
 
     def __init__(self, views: MultiView, recipe: KernelRecipe) -> None:
-        require_no_gaps(views)
+        views.require_no_gaps()
         self.views = views
         self._recipe = recipe
         self.params = recipe.params
-        self._kernels = recipe.for_views(views.names)
+        self._kernels = [
+            "rbf"
+            if kind == COMPONENTS and isinstance(kernel, str) and kernel == "gaussian"
+            else kernel
+            for kernel, kind in zip(recipe.for_views(views.names), views.kinds, strict=True)
+        ]
         size = 8 * len(views) ** 2
         self.kept = size * views.n_views <= KEPT
         # Small kernels are built in parallel. A large one uses all cores in BLAS by itself.
@@ -174,12 +180,7 @@ class KernelBank(Sequence[np.ndarray]):
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, position: Any) -> Any:
-        if isinstance(position, slice):
-            return [self[p] for p in range(*position.indices(len(self)))]
-        if not -len(self) <= position < len(self):
-            raise IndexError(position)
-        position %= len(self)
+    def __getitem__(self, position: int) -> np.ndarray:  # type: ignore[override]
         if position in self._built:
             return self._built[position]
         name, kernel = self.names[position], self._kernels[position]
@@ -231,12 +232,8 @@ class KernelBank(Sequence[np.ndarray]):
 
 def _check_kernel(kernel: Any) -> None:
     """Raise an InputError for what is neither a known name nor a function."""
-    named = isinstance(kernel, str)
-    if callable(kernel) or (named and kernel in (*KERNELS, PRECOMPUTED)):
-        return
-    if named and kernel in NOT_KERNELS:
-        raise InputError(f"{kernel!r} is not a kernel: {NOT_KERNELS[kernel]}")
-    raise InputError(
-        f"unknown kernel {kernel!r}; known are {', '.join(KERNELS)}, {PRECOMPUTED}, or give a "
-        "callable"
-    )
+    known = (*KERNELS, PRECOMPUTED)
+    if not callable(kernel) and not (isinstance(kernel, str) and kernel in known):
+        raise InputError(
+            f"unknown kernel {kernel!r}; known are {', '.join(known)}, or give a callable"
+        )

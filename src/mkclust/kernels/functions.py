@@ -6,7 +6,8 @@ $\kappa(x, x_j)$ of new samples (b, n) and $\kappa(x, x)$ (b,). For a fitted sam
 row of the matrix.
 
 =============  ===========================================================================
-gaussian       $\exp(-2 D^2 / \overline{D^2})$ on z-scored columns
+gaussian       $\exp(-2 D^2 / \overline{D^2})$ on z-scored columns; `KernelBank` takes rbf for
+               components, which are in one unit
 rbf            $\exp(-\gamma D^2)$ on the columns as given; $\gamma = 2 / \overline{D^2}$
 linear         $XX^T$
 cosine         the cosine of the angle between rows; 0 for a row of zeros
@@ -21,20 +22,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
-from typing import Any, Protocol
+from numbers import Integral
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.preprocessing import normalize
 
-from ..exceptions import InputError
+from ..exceptions import InputError, is_number
 from ..linalg.scaling import (
-    in_units,
+    dense,
+    divide,
     mean_squared_distance,
     squared_norms,
-    standardizing,
+    standardize,
     unit_of,
 )
 
@@ -50,19 +51,7 @@ KERNELS: dict[str, tuple[str, ...]] = {
 DISTANCE_KERNELS = ("gaussian", "rbf")
 
 
-class FittedKernel(Protocol):
-    """A kernel function with the scales of the fitted samples."""
-
-    def matrix(self) -> np.ndarray:
-        """Return the kernel (n, n) of the fitted samples."""
-        ...
-
-    def rows(self, new: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return similarities of new rows (b, f) to the fitted ones, (b, n), and to themselves."""
-        ...
-
-
-def fitted_kernel(kernel: Any, params: Mapping[str, Any], view: Any) -> FittedKernel:
+def fitted_kernel(kernel: Any, params: Mapping[str, Any], view: Any) -> NamedKernel | UserKernel:
     """Return the kernel, a name in `KERNELS` or a function, fitted to a view (n, f).
 
     Examples
@@ -72,11 +61,11 @@ def fitted_kernel(kernel: Any, params: Mapping[str, Any], view: Any) -> FittedKe
            [0.0183, 1.    ]])
     """
     if callable(kernel):
-        return _UserKernel(kernel, params, view)
-    return _NamedKernel(kernel, params, view)
+        return UserKernel(kernel, params, view)
+    return NamedKernel(kernel, params, view)
 
 
-class _NamedKernel:
+class NamedKernel:
     def __init__(self, kernel: str, params: Mapping[str, Any], view: Any) -> None:
         check_params(kernel, params)
         self.kernel = kernel
@@ -108,7 +97,7 @@ class _NamedKernel:
         return np.asarray(inner ** self.params.get("degree", 3))
 
 
-class _UserKernel:
+class UserKernel:
     """``function(X, **params)`` returns (n, n), ``function(new, fitted, **params)`` (b, n)."""
 
     def __init__(self, function: Callable[..., Any], params: Mapping[str, Any], view: Any) -> None:
@@ -155,9 +144,9 @@ def check_params(kernel: str, params: Mapping[str, Any]) -> None:
         has = f"it has {', '.join(known)}" if known else "it has none"
         raise InputError(f"kernel parameters {dict(params)} do not fit {kernel!r}: {has}")
     gamma, degree, coef0 = params.get("gamma"), params.get("degree", 3), params.get("coef0", 1.0)
-    if gamma is not None and not (_is_number(gamma) and gamma > 0):
+    if gamma is not None and not (is_number(gamma) and gamma > 0):
         raise InputError(f"gamma must be positive, got {gamma!r}")
-    if not (isinstance(degree, Integral) and int(degree) >= 1 and _is_number(coef0) and coef0 >= 0):
+    if not (isinstance(degree, Integral) and int(degree) >= 1 and is_number(coef0) and coef0 >= 0):
         raise InputError(
             "a polynomial kernel is positive semi-definite only for a whole degree from 1 on and "
             f"coef0 >= 0, got degree={degree!r}, coef0={coef0!r}"
@@ -181,20 +170,15 @@ def takes_two(function: Callable[..., Any]) -> bool:
     return True
 
 
-def dense(matrix: Any) -> np.ndarray:
-    """Return a matrix as a dense array."""
-    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
-
-
 def _scaling(kernel: str, params: Mapping[str, Any], view: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return a view as the kernel takes it, and the function that scales other rows alike."""
     if kernel == "gaussian":
-        return standardizing(view)
+        return standardize(view)
     free = params.get("gamma") is None and kernel != "polynomial"  # the unit has no effect
     unit = unit_of(_floats(view)) if free else 1.0
 
     def scale(rows: Any) -> Any:
-        X = _floats(rows) if unit == 1 else in_units(_floats(rows), unit)
+        X = _floats(rows) if unit == 1 else divide(_floats(rows), unit)
         return normalize(X) if kernel == "cosine" else X
 
     return scale(view), scale
@@ -202,7 +186,3 @@ def _scaling(kernel: str, params: Mapping[str, Any], view: Any) -> tuple[Any, Ca
 
 def _floats(view: Any) -> Any:
     return view.astype(np.float64, copy=False)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from ..exceptions import InputError
-from ..linalg.centering import ZERO_DIAGONAL, half_means, has_zero_diagonal
-from ..linalg.eigenpairs import eigenpairs
-from ..linalg.scaling import row_blocks
+from ..linalg.eigenpairs import eigenpairs, positive_with
+from ..linalg.scaling import ZERO_DIAGONAL, half_means, has_zero_diagonal
 
 ASYMMETRY = 1e-8  # relative to the largest entry: a larger asymmetry is not due to rounding
 INDEFINITE = 1e-8  # relative to the largest entry: a more negative eigenvalue is not due to it
 SPAN = 1e100  # kernels are scaled into this range, so that squares can be summed
-TILE = 256  # rows and columns that are compared with their transpose at a time
 
 
 def check_kernel(given: np.ndarray, name: str, indefinite: str = "raise") -> np.ndarray:
@@ -55,23 +52,15 @@ def symmetrize(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]
     peak = largest_entry(K, name)
     unit = scale_into_range(K, peak)
     peak /= unit
-    worst = _asymmetry(K)
+    apart = np.abs(K - K.T)
+    worst = float(apart.max())
     if worst > max(ASYMMETRY, 100 * relative_precision(given)) * peak:
-        i, j = np.unravel_index(np.abs(K - K.T).argmax(), K.shape)
+        i, j = np.unravel_index(apart.argmax(), K.shape)
         raise InputError(
             f"kernel {name!r} is not symmetric: entries ({i}, {j}) and ({j}, {i}) are "
             f"{K[i, j]:.6g} and {K[j, i]:.6g}, {worst:.3g} apart"
         )
     return (K + K.T) / 2 if worst > 0 else K, unit
-
-
-def _asymmetry(K: np.ndarray) -> float:
-    """Return the largest $|K_{ij} - K_{ji}|$, computed in square tiles that fit into the cache."""
-    starts = range(0, len(K), TILE)
-    tiles = [(slice(i, i + TILE), slice(j, j + TILE)) for i in starts for j in starts if j >= i]
-    return float(
-        max(np.abs(K[rows, columns] - K[columns, rows].T).max() for rows, columns in tiles)
-    )
 
 
 def scale_into_range(K: np.ndarray, peak: float) -> float:
@@ -121,15 +110,12 @@ def make_semidefinite(
     float
         The number that was added to the diagonal.
     """
-    used = K.copy()
+    used = K
     if center:
         half = half_means(K)
-        for rows in row_blocks(used):
-            used[rows] -= half[rows, None] + half
+        used = K - (half[:, None] + half)
     allowed = max(INDEFINITE, len(K) * precision) * float(max(K.max(), -K.min()))
-    factor = used.copy()
-    factor.flat[:: len(K) + 1] += allowed
-    if scipy.linalg.lapack.dpotrf(factor.T, overwrite_a=1, clean=0)[1] == 0:
+    if positive_with(used, allowed):
         return 0.0
     lowest = eigenpairs(used, 0, 0)[0][0]
     if not shift:

@@ -27,7 +27,7 @@ KEPT = 512 << 20  # bytes: larger results of stored rows do not stay in memory
 PATIENCE = "30s"  # to reach a scheduler, and for its first worker
 AHEAD = 4  # blocks per thread that dask is given at a time
 
-Sums = dict[str, np.ndarray]
+Sums = dict[Any, np.ndarray]
 
 
 def block_height(n: int, row_bytes: int) -> int:

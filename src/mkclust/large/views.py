@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.values import fill_masked, to_utf8
-from ..data.views import MultiView
+from ..data.values import as_table, column_sums, kind_by_sums, to_utf8
+from ..data.views import MultiView, Views
 from ..exceptions import InputError
 from ..io.results import RESULT, is_result
 from .arrays import NUMBERS, as_dask_array, dask_module, is_stored, is_zarr
-from .blocks import block_height, is_dask, map_blocks
+from .blocks import block_height, is_dask, map_blocks, sum_blocks
 
 
-class LargeViews:
+class LargeViews(Views):
     """Views with rows outside memory: the counterpart of `MultiView`.
 
     Parameters
@@ -39,9 +40,6 @@ class LargeViews:
     ----------
     views : tuple of (n, f_p) dask arrays, or arrays and sparse matrices in memory
     """
-
-    kernels = False
-    present = None
 
     def __init__(
         self,
@@ -74,34 +72,17 @@ class LargeViews:
         if self.labels is not None and self.labels.shape != (len(self),):
             raise InputError(f"labels must have one entry per sample ({len(self)})")
 
-    @property
-    def n_views(self) -> int:
-        return len(self.names)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        return tuple(int(array.shape[1]) for array in self.views)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.n_samples, sum(self.widths)
-
-    def __len__(self) -> int:
-        return self.n_samples
-
-    def __repr__(self) -> str:
-        parts = [f"{name} {width}" for name, width in zip(self.names, self.widths, strict=True)]
-        return f"LargeViews({len(self)} samples: {', '.join(parts)})"
-
     def take(self, rows: np.ndarray) -> MultiView:
         """Return some rows of every view in memory, by ascending position."""
-        return self._in_memory(lambda array: array[rows], rows)
+        return self._in_memory(lambda array: array[rows], rows, self.kinds)
 
     def in_memory(self) -> MultiView:
         """Return all rows in memory."""
-        return self._in_memory(lambda array: array, slice(None))
+        return self._in_memory(lambda array: array, slice(None), None)
 
-    def _in_memory(self, chosen: Callable[[Any], Any], rows: Any) -> MultiView:
+    def _in_memory(
+        self, chosen: Callable[[Any], Any], rows: Any, kinds: tuple[str, ...] | None
+    ) -> MultiView:
         found = dask_module("dask").compute(*(chosen(array) for array in self.views))
         return MultiView(
             list(found),
@@ -110,6 +91,19 @@ class LargeViews:
             notes=self.notes,
             feature_names=self.feature_names,
             index=None if self.index is None else self.index[rows],
+            kinds=kinds,
+        )
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """What the columns of every view are (see MultiView), found in one pass over all rows."""
+        first = dask_module("dask").compute(*(array[:1] for array in self.views))
+        origins = [None if sp.issparse(row) else np.asarray(row)[0] for row in first]
+        height = block_height(len(self), row_bytes(self))
+        found = sum_blocks("kinds of columns", partial(_all_sums, origins), self.views, height)
+        return tuple(
+            kind_by_sums(len(self), {name: value for (q, name), value in found.items() if q == p})
+            for p in range(self.n_views)
         )
 
     def blocks(self, p: int) -> Iterator[Any]:
@@ -221,7 +215,7 @@ def _open_view(name: str, view: Any) -> tuple[Any, np.ndarray | None]:
     """Return a view as a dask array, or as it is in memory, and its column names."""
     try:
         array, columns = as_dask_array(view) if is_stored(view) else (view, None)
-        array = array if is_dask(array) else fill_masked(array, "rows")
+        array = array if is_dask(array) else as_table(array, "rows")
         if len(getattr(array, "shape", ())) != 2:
             raise InputError(f"rows x columns are needed, got {getattr(array, 'shape', array)}")
         if array.dtype.kind not in NUMBERS:
@@ -235,3 +229,11 @@ def _open_view(name: str, view: Any) -> tuple[Any, np.ndarray | None]:
 
 def _block(start: int, rows: Any) -> Any:
     return rows
+
+
+def _all_sums(origins: Sequence[Any], start: int, *views: Any) -> dict[Any, np.ndarray]:
+    return {
+        (p, name): value
+        for p, (view, origin) in enumerate(zip(views, origins, strict=True))
+        for name, value in column_sums(view, origin).items()
+    }

@@ -1,9 +1,8 @@
 """Numerical linear algebra: eigenpairs, kernels centered and scaled, k-means, threads.
 
 - `eigenpairs`: leading eigenpairs by LAPACK and Lanczos, as a `Spectrum`.
-- `centering`: centering and normalization of kernels.
-- `scaling`: standardization of columns and distances between rows.
+- `scaling`: columns and kernels centered and scaled, and distances between rows.
 - `kmeans`: k-means on the unit rows of an embedding.
-- `checks`: results of the verification of a fit.
+- `verification`: claims of a fit that are checked again, with another eigensolver.
 - `threads`: parallel work on the cores that the user allows.
 """

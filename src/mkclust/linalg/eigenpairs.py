@@ -16,8 +16,6 @@ SPARSE_UP_TO = 900  # rows of a sparse matrix or operator: the same, and for n /
 ALL_UP_TO = 600  # rows: up to here all pairs take no longer than a fifth of them
 TOLERANCE = 1e-8  # relative residual of an eigenvector of a graph
 KERNEL_TOLERANCE = 1e-13  # and of a dense matrix
-SINGLE_BEYOND = 20_000  # rows: single precision halves the time of a product
-SINGLE_TOLERANCE = 1e-4  # in single precision; subspaces are accurate to its square
 RANK_TOLERANCE = 1e-10  # relative to the largest eigenvalue; smaller ones are rounding
 REPEATED = 1e-10  # relative: eigenvalues closer than this may repeat, and Lanczos misses copies
 Pairs = tuple[np.ndarray, np.ndarray]
@@ -45,7 +43,7 @@ class Spectrum:
         """Number of eigenpairs D."""
         return len(self.values)
 
-    def padded(self, rows: np.ndarray) -> Spectrum:
+    def pad(self, rows: np.ndarray) -> Spectrum:
         """Extend to more samples: rows are zero where the mask `rows` (n,) is False."""
         vectors = np.zeros((len(rows), self.size), dtype=self.vectors.dtype, order="F")
         vectors[rows] = self.vectors
@@ -95,14 +93,12 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
 
     Parameters
     ----------
-    A : (n, n) array, sparse array, or operator with `shape`, ``@``, `astype` and `toarray`
+    A : (n, n) array, sparse array, or operator with `shape`, ``@`` and `toarray`
         Symmetric. LAPACK is used where n is small, many pairs are asked for, or eigenvalues of a
         dense matrix repeat, of which Lanczos finds too few copies.
     size : int
 
-    Lanczos takes one product and O(n size) a step, and n x 2 size memory. For sparse matrices
-    beyond 20 000 rows it works in single precision; the vectors are orthonormal to double
-    precision again afterwards.
+    Lanczos takes one product and O(n size) a step, and n x 2 size memory.
 
     Examples
     --------
@@ -121,22 +117,17 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
     if small:
         values, vectors = eigenpairs(A if dense else A.toarray(), max(n - size, 0), n - 1)
         return values[::-1].copy(), vectors[:, ::-1]
-    if n <= SINGLE_BEYOND:
-        return lanczos(A, size, TOLERANCE)
-    vectors = lanczos(A.astype(np.float32), size, SINGLE_TOLERANCE)[1].astype(np.float64)
-    Q = np.linalg.qr(vectors)[0]
-    values, Y = scipy.linalg.eigh(Q.T @ (A @ Q))
-    return values[::-1], Q @ Y[:, ::-1]
+    return lanczos(A, size, TOLERANCE)
 
 
 def lanczos(A: Any, size: int, tolerance: float, seed: int = 0) -> Pairs:
-    """Compute the same by the implicitly restarted Lanczos method, in the precision of A.
+    """Compute the same by the implicitly restarted Lanczos method.
 
     The start vector is random with a fixed `seed`, so that equal input gives equal output.
     """
-    n, dtype = A.shape[0], getattr(A, "dtype", np.float64)
-    start = np.random.default_rng(seed).standard_normal(n).astype(dtype)
-    operator = LinearOperator((n, n), matvec=A.__matmul__, dtype=dtype)
+    n = A.shape[0]
+    start = np.random.default_rng(seed).standard_normal(n)
+    operator = LinearOperator((n, n), matvec=A.__matmul__, dtype=np.float64)
     width = min(max(2 * size + 1, 40), n)
     try:
         values, vectors = eigsh(operator, k=size, which="LA", v0=start, ncv=width, tol=tolerance)
@@ -170,6 +161,17 @@ def eigenpairs(matrix: np.ndarray, low: int, high: int) -> Pairs:
             values = np.empty(0)
     values, vectors = scipy.linalg.eigh(matrix, driver="evd")
     return values[low : high + 1], vectors[:, low : high + 1]
+
+
+def positive_with(A: np.ndarray, ridge: float) -> bool:
+    """Test whether $A + rI$ is positive definite by one Cholesky factorization, n^3 / 3.
+
+    >>> positive_with(np.diag([1.0, -0.5]), 1.0), positive_with(np.diag([1.0, -2.0]), 1.0)
+    (True, False)
+    """
+    shifted = A.copy()
+    shifted.flat[:: len(A) + 1] += ridge
+    return bool(scipy.linalg.lapack.dpotrf(shifted.T, overwrite_a=1, clean=0)[1] == 0)
 
 
 def with_fixed_signs(vectors: np.ndarray) -> np.ndarray:

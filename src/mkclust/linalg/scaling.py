@@ -1,4 +1,4 @@
-"""Standardization of columns and distances between rows, of dense and sparse matrices."""
+"""Centering and scaling: of columns of tables, and of kernels; distances between rows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from ..exceptions import InputError
 ROUNDING = 1e-14  # of the largest entry: a column that varies by less is constant
 NEGLIGIBLE = 1e-10  # of the largest in the view: what is left of a column after cancellation
 BLOCK = 1 << 17  # entries: a megabyte at a time
+JITTER = 1e-12  # added to the centered diagonal before normalizing, as in the published kernels
+CONSTANT = 50  # rounding errors of the largest diagonal entry that equal samples may leave
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,8 @@ class Columns:
     def __call__(self, rows: Any) -> Any:
         """Standardize other rows of the same columns, dense or sparse."""
         if self.mean is None and sp.issparse(rows):
-            return _scaled(_divided(rows, self.peak), self.inverse)
-        X = (rows.toarray() if sp.issparse(rows) else np.asarray(rows)) / self.peak
+            return _scale_columns(_divide_columns(rows, self.peak), self.inverse)
+        X = dense(rows) / self.peak
         if self.mean is None:
             return X * self.inverse
         X -= self.mean
@@ -52,38 +54,27 @@ class Columns:
         return np.where(self.constant, 0.0, 1 / self.deviation)
 
 
-def standardized(view: Any) -> Any:
-    """Scale each column to unit variance; center dense columns; set constant columns to 0.
+def standardize(view: Any, scale: bool = True) -> tuple[Any, Columns]:
+    """Scale columns to unit variance; center dense ones. Return the rule for other rows, too.
 
-    A column is constant where it varies by no more than rounding, 1e-14 of its largest entry.
-    A sparse view stays sparse: its columns are scaled and not shifted, which leaves distances
-    unchanged. Columns are first divided by their largest entry, against overflow and underflow.
+    A column is constant, and becomes 0, where it varies by no more than rounding, 1e-14 of its
+    largest entry. A sparse view stays sparse: its columns are scaled and not shifted, which leaves
+    distances unchanged. Columns are first divided by their largest entry, against overflow and
+    underflow. Without `scale`, the columns of a dense view are in one unit, such as components:
+    they are centered and keep their relative lengths.
 
-    >>> standardized(np.array([[1.0, 7.0], [3.0, 7.0]]))
-    array([[-1.,  0.],
-           [ 1.,  0.]])
-    """
-    return standardizing(view)[0]
-
-
-def standardizing(view: Any, scale: bool = True) -> tuple[Any, Columns]:
-    """Return the standardized view, and the standardization for other rows.
-
-    Without `scale`, the columns of a dense view are in one unit, such as components: they are
-    centered and keep their relative lengths.
-
-    >>> X, columns = standardizing(np.array([[1.0], [3.0]]))
-    >>> columns(np.array([[4.0]]))
-    array([[2.]])
+    >>> X, columns = standardize(np.array([[0.0, 7.0], [4.0, 7.0]]))
+    >>> X.tolist(), columns(np.array([[6.0, 7.0]])).tolist()
+    ([[-1.0, 0.0], [1.0, 0.0]], [[2.0, 0.0]])
     """
     X = view.astype(np.float64)
-    rest = cancelled(X)
+    rest = rounding_columns(X)
     if sp.issparse(X):
         peak = _safe(abs(X).max(axis=0).toarray().ravel())
-        X = _divided(X, peak)
+        X = _divide_columns(X, peak)
         deviation = _safe(np.sqrt(_sparse_variance(X)))
         columns = Columns(peak, None, deviation, ~varies(X) | rest)
-        return _scaled(X, columns.inverse), columns
+        return _scale_columns(X, columns.inverse), columns
     peak = _safe(np.abs(X).max(axis=0))
     X /= peak
     constant = ~varies(X) | rest
@@ -98,13 +89,13 @@ def standardizing(view: Any, scale: bool = True) -> tuple[Any, Columns]:
     return X, Columns(peak, mean, deviation, constant)
 
 
-def cancelled(X: Any) -> np.ndarray:
+def rounding_columns(X: Any) -> np.ndarray:
     """Return which columns are what rounding left of zero (f,).
 
     They take both signs, and none of their entries exceeds 1e-10 of the largest varying column. A
     column of positive numbers in a small unit is no such rest.
 
-    >>> cancelled(np.array([[1.0, 1e-15, 1e-15], [2.0, -1e-15, 3e-15]]))
+    >>> rounding_columns(np.array([[1.0, 1e-15, 1e-15], [2.0, -1e-15, 3e-15]]))
     array([False,  True, False])
     """
     top, bottom = X.max(axis=0), X.min(axis=0)
@@ -128,9 +119,9 @@ def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:
     return np.asarray(top / 2 - bottom / 2 > tolerance * (size / 2))  # no overflow
 
 
-def in_units(X: Any, unit: float) -> Any:
+def divide(X: Any, unit: float) -> Any:
     """Return X / unit without computing 1 / unit, which may be infinite."""
-    return _divided(X, np.full(X.shape[1], unit)) if sp.issparse(X) else X / unit
+    return _divide_columns(X, np.full(X.shape[1], unit)) if sp.issparse(X) else X / unit
 
 
 def unit_of(X: Any) -> float:
@@ -154,8 +145,7 @@ def mean_squared_distance(X: Any) -> float:
 
 def cross_distances(X: Any, Y: Any) -> np.ndarray:
     r"""Compute $D^2_{ij} = |x_i|^2 + |y_j|^2 - 2x_i^Ty_j$ (b, n) of X (b, f) and Y (n, f)."""
-    squared = X @ Y.T
-    squared = squared.toarray() if sp.issparse(squared) else np.asarray(squared)
+    squared = dense(X @ Y.T)
     squared *= -2.0
     squared += squared_norms(X)[:, None] + squared_norms(Y)
     return np.maximum(squared, 0.0, out=squared)
@@ -168,7 +158,13 @@ def squared_norms(X: Any) -> np.ndarray:
 
 def inverse_roots(values: np.ndarray) -> np.ndarray:
     """Return one over the square root of every positive value (n,), and 0 for the others."""
-    return np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=values > 0)
+    roots = np.sqrt(np.maximum(values, 0.0))
+    return np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+
+
+def dense(matrix: Any) -> np.ndarray:
+    """Return a matrix as a dense array."""
+    return matrix.toarray() if sp.issparse(matrix) else np.asarray(matrix)
 
 
 def row_blocks(K: np.ndarray) -> Iterator[slice]:
@@ -187,15 +183,178 @@ def _sparse_variance(X: sp.csr_array) -> np.ndarray:
     return (away + (n - stored) * mean**2) / n
 
 
-def _divided(X: Any, divisors: np.ndarray) -> sp.csr_array:
+def _divide_columns(X: Any, divisors: np.ndarray) -> sp.csr_array:
     """Divide the columns of a sparse X by divisors whose inverse may overflow."""
     X = sp.csr_array(X)
     return sp.csr_array((X.data / divisors[X.indices], X.indices, X.indptr), shape=X.shape)
 
 
-def _scaled(X: Any, factors: np.ndarray) -> sp.csr_array:
+def _scale_columns(X: Any, factors: np.ndarray) -> sp.csr_array:
     return sp.csr_array(X @ sp.diags_array(factors))
 
 
 def _safe(values: np.ndarray) -> np.ndarray:
     return np.where(values > 0, values, 1.0)
+
+
+@dataclass(frozen=True)
+class Centering:
+    r"""The map $K_{ij} \leftarrow (K_{ij} - h_i - h_j)\,s_is_j$ that was applied to a kernel.
+
+    Attributes
+    ----------
+    half : array of shape (n,), or None
+        $h$: the column means minus half the overall mean; None without centering.
+    scale : array of shape (n,), or None
+        $s$: one over the root of the centered diagonal plus `jitter`; None without normalizing.
+    mean : float
+        The overall mean; 0 without centering.
+    jitter : float
+        The number added to the centered diagonal.
+    own : float or None
+        The diagonal before centering, where all its entries are equal.
+    unit : float
+        The number that the kernel was divided by beforehand.
+    shift : float
+        The number that was added to its diagonal beforehand.
+    """
+
+    half: np.ndarray | None
+    scale: np.ndarray | None
+    mean: float
+    jitter: float
+    own: float | None
+    unit: float = 1.0
+    shift: float = 0.0
+
+    def apply(self, K: np.ndarray) -> None:
+        """Center and normalize the kernel (n, n) that this was made for, in place."""
+        for rows in row_blocks(K):
+            if self.half is not None:
+                K[rows] -= self.half[rows, None] + self.half
+            if self.scale is not None:
+                K[rows] *= self.scale[rows, None] * self.scale
+        if self.scale is not None:
+            np.fill_diagonal(K, self.scale > 0)
+
+    def rows(self, K: np.ndarray, own: np.ndarray) -> np.ndarray:
+        r"""Center and normalize kernel rows of new samples, in place.
+
+        The means are those of the n fitted samples, so that the row of a fitted sample becomes
+        its row of the centered kernel.
+
+        Parameters
+        ----------
+        K : array of shape (b, n)
+            Similarities of the new samples to the fitted ones.
+        own : array of shape (b,)
+            Similarity $\kappa(x, x)$ of each new sample to itself.
+
+        Returns
+        -------
+        array of shape (b, n)
+            `K` itself.
+        """
+        half = np.zeros(len(K))
+        if self.half is not None:
+            half = K.mean(axis=1) - self.mean / 2
+            K -= half[:, None] + self.half
+        if self.scale is not None:
+            K *= inverse_roots(own - 2 * half + self.jitter)[:, None] * self.scale
+        return K
+
+
+def centering_of(
+    K: np.ndarray, center: bool = True, normalize: bool = True, name: str = "kernel"
+) -> Centering:
+    r"""Compute the centering and normalizing of a kernel, without applying it.
+
+    $$K_{ij} \leftarrow (K_{ij} - r_i - r_j + \bar r) / \sqrt{K_{ii}K_{jj}}$$
+
+    with $r$ the column means of K. The centered diagonal is increased by 1e-12, or by less where
+    the kernel is smaller than one, so that the result does not depend on small units. A sample
+    whose centered diagonal entry is not positive gets a zero row.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric matrix.
+    center, normalize : bool
+        What to do.
+    name : str
+        Name of the view, for messages.
+
+    Returns
+    -------
+    Centering
+
+    Raises
+    ------
+    InputError
+        If no entry of the centered diagonal is positive.
+
+    Examples
+    --------
+    >>> K = np.array([[2.0, 0.0], [0.0, 2.0]])
+    >>> centering_of(K).apply(K)
+    >>> K.round(6)
+    array([[ 1., -1.],
+           [-1.,  1.]])
+    """
+    own = np.diagonal(K)
+    size = float(np.abs(own).max())
+    half = half_means(K) if center else None
+    diagonal = own if half is None else own - 2 * half
+    if diagonal.max() <= CONSTANT * np.finfo(K.dtype).eps * size:
+        raise InputError(_why_not(K, half, name))
+    jitter = JITTER * min(1.0, size)
+    return Centering(
+        half=half,
+        scale=inverse_roots(diagonal + jitter) if normalize else None,
+        mean=0.0 if half is None else float(2 * half.mean()),
+        jitter=jitter,
+        own=float(own[0]) if (own == own[0]).all() else None,
+    )
+
+
+def half_means(K: np.ndarray) -> np.ndarray:
+    """Return the h (n,) whose outer sum $h_i + h_j$ is the part of K that centering removes.
+
+    One vector for rows and columns keeps the rounding errors symmetric.
+    """
+    total = np.zeros(K.shape[1])
+    for rows in row_blocks(K):
+        total += K[rows].sum(axis=0)  # a block has few enough rows for a sum in float32
+    mean = total / len(K)
+    return np.asarray(mean - mean.mean() / 2)
+
+
+def has_zero_diagonal(K: np.ndarray) -> bool:
+    """Return whether the diagonal of a matrix is zero and its other entries are not all zero.
+
+    Examples
+    --------
+    >>> has_zero_diagonal(np.array([[0.0, 2.0], [2.0, 0.0]])), has_zero_diagonal(np.zeros((2, 2)))
+    (True, False)
+    """
+    return not np.diagonal(K).any() and bool(K.any())
+
+
+ZERO_DIAGONAL = (
+    "its diagonal is zero: this looks like a distance matrix or an affinity without "
+    "self-similarity; pass a kernel"
+)
+
+
+def _why_not(K: np.ndarray, half: np.ndarray | None, name: str) -> str:
+    """Describe a kernel whose centered diagonal has no positive entry."""
+    left = K if half is None else K - (half[:, None] + half)
+    if np.abs(left).max() <= np.sqrt(np.finfo(K.dtype).eps) * np.abs(K).max():
+        return f"view {name!r} is constant: all its samples are the same"
+    if has_zero_diagonal(K):
+        return f"the matrix of view {name!r} is not a kernel: {ZERO_DIAGONAL}"
+    return (
+        f"the matrix of view {name!r} is not a kernel: no sample has a positive similarity to "
+        f"itself{'' if half is None else ' after centering'}, the largest is "
+        f"{np.diagonal(left).max():.3g}; this looks like a distance matrix; pass a kernel"
+    )

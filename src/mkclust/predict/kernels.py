@@ -22,8 +22,8 @@ from ..exceptions import InputError
 from ..io.models import storable
 from ..kernels.bank import KernelBank
 from ..kernels.functions import fitted_kernel
-from ..linalg.centering import Centering
 from ..linalg.eigenpairs import Spectrum
+from ..linalg.scaling import Centering
 from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
 
 SINGULAR = 1e-12  # relative; components of the consensus that the available views do not cover
@@ -154,17 +154,14 @@ def kernel_extension(
     kernels: KernelBank, spectra: Sequence[Spectrum], dimensions: np.ndarray, H: np.ndarray
 ) -> KernelExtension:
     """Build the extension of a fitted model: O(n k sum(d)), without storing a kernel."""
-    maps, widths = [], []
+    maps = []
     for p, d in enumerate(dimensions):
         U, values = spectra[p].vectors[:, :d], spectra[p].values[:d]
         held = None if kernels.present is None else kernels.present[:, p]
         rows = slice(None) if held is None else held
         kernel, view, centering = kernels.ingredients(p)
-        widths.append(len(U) if view is None else view.shape[1])
         B = U.T @ H
         Q = (U[rows] / values) @ B
         maps.append(KernelView(kernel, view, centering, Q, B.T @ B, U[rows][0] @ B, held))
     given = tuple(name for name, m in zip(kernels.names, maps, strict=True) if m.view is None)
-    return KernelExtension(
-        kernels.names, tuple(widths), given, views=tuple(maps), params=kernels.params
-    )
+    return KernelExtension(kernels.names, given, views=tuple(maps), params=kernels.params)

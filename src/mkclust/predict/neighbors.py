@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.checksums import ABSENT, hash_rows
-from ..data.kinds import KERNEL
+from ..data.values import ABSENT, KERNEL, hash_rows
 from ..graphs.affinity import scale_number
 from ..graphs.anchors import AnchorLinks
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.neighbors import smallest
 from ..io.models import storable
-from ..linalg.scaling import squared_norms
+from ..linalg.scaling import dense, squared_norms
 from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
 
 Distances = Callable[[Any, np.ndarray | None], list[np.ndarray]]
@@ -230,7 +229,6 @@ def neighbor_extension(
     """Return the extension of a fit with these views and this embedding (n, D)."""
     return NeighborExtension(
         names=tuple(view.name for view in views),
-        widths=tuple(len(v.held) if v.view is None else v.view.shape[1] for v in views),
         given=tuple(view.name for view in views if view.view is None),
         views=tuple(views),
         embedding=embedding,
@@ -248,8 +246,7 @@ def _in_own_unit(spreads: Sequence[float], kernel: Any) -> tuple[float, ...]:
 def _squared(part: Metric, norms: np.ndarray, rows: Any) -> np.ndarray:
     assert part.map_new is not None
     Y = part.map_new(rows)
-    found = Y @ part.points.T
-    D2 = found.toarray() if sp.issparse(found) else np.asarray(found)
+    D2 = dense(Y @ part.points.T)
     D2 *= -2.0
     D2 += squared_norms(Y)[:, None] + norms
     if part.angular:  # rows of zeros are at a right angle to all others

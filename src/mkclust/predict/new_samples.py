@@ -15,13 +15,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.input import TakesViews
-from ..data.values import check_width, named_index
 from ..data.views import MultiView
 from ..exceptions import InputError
-from ..kernels.functions import dense
 from ..large.blocks import block_height, map_blocks
 from ..large.views import LargeViews, refuse_not_finite
 from ..linalg.kmeans import ORTHONORMAL, membership, nearest_centers, temperature
+from ..linalg.scaling import dense
 
 ROWS_AT_ONCE = 32 << 20  # bytes of similarities (b, n) per thread at a time
 EMBEDDED_AT_ONCE = 65_536  # rows of the embedding whose membership is computed at a time
@@ -62,14 +61,13 @@ class Extension(ABC):
 
     Attributes
     ----------
-    names, widths : tuples
-        Name and number of columns of every fitted view.
+    names : tuple of str
+        Names of the fitted views.
     given : tuple of str
         Names of the views that were given as kernels.
     """
 
     names: tuple[str, ...]
-    widths: tuple[int, ...]
     given: tuple[str, ...]
 
     @property
@@ -251,12 +249,7 @@ class OutOfSample(  # type: ignore[call-arg]
     def _new_samples(self, X: Any) -> Any:
         """Return new samples as MultiView or LargeViews, with the views and columns of the fit."""
         check_is_fitted(self)
-        found = self._extension
-        views = self._new_kernel_rows(X) if found.kernels else self._new_views(X)
-        what = "a kernel value for each fitted sample" if found.kernels else "the same columns"
-        for name, width, fitted in zip(found.names, views.widths, found.widths, strict=True):
-            check_width(name, width, fitted, what)
-        return views
+        return self._new_kernel_rows(X) if self._extension.kernels else self._new_views(X)
 
     def _embed(self, views: Any, X: Any, self_similarity: Any) -> Iterator[np.ndarray]:
         """Yield rows of the embedding of new samples, block by block."""
@@ -274,7 +267,7 @@ class OutOfSample(  # type: ignore[call-arg]
         if kind == "pandas":
             import pandas as pd
 
-            index = None if names is None else named_index(names)
+            index = None if names is None else pd.Index(list(names), tupleize_cols=False)
             return pd.DataFrame(H, index=index, columns=columns)
         import polars as pl
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..agreement.cache import reused
 from ..agreement.chance import ranking, unrelated
 from ..agreement.subspaces import view_spectra_of
+from ..data.memory import make_once
 from ..dual_noise import MKCDNM
 from ..inspection.annotations import Survival
 from . import drawing
@@ -65,7 +65,7 @@ def drawn_layout(model: Any) -> np.ndarray | None:
     H = getattr(model, "embedding_", None)
     if H is None:
         return None
-    return reused(("t-SNE", id(H)), model, lambda: tsne(np.asarray(H)[drawn_rows(model)]))
+    return make_once(("t-SNE", id(H)), model, lambda: tsne(np.asarray(H)[drawn_rows(model)]))
 
 
 def round_steps(last: float) -> list[float]:

@@ -8,7 +8,7 @@ import json
 import platform
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
@@ -21,9 +21,8 @@ from sklearn.utils.validation import check_is_fitted
 from .._version import __version__
 from ..agreement.chance import mean_agreement, ranking, unrelated
 from ..base import MultiViewClusterer
-from ..data.checksums import joint_checksum, view_checksums
 from ..data.input import fitted_views
-from ..data.views import MultiView
+from ..data.views import MultiView, joint_checksum, view_checksums
 from ..dual_noise import MKCDNM
 from ..exceptions import InputError
 from ..inspection import (
@@ -229,8 +228,9 @@ def render(page: Page) -> str:
         lstrip_blocks=True, undefined=StrictUndefined,
     )  # fmt: skip
     environment.filters |= {
-        "num": number, "sentence": words.sentence, "short": shortened, "listed": words.listed,
-        "counted": words.counted, "ari_words": describe_ari, "stability_word": words.stability_word,
+        "num": number, "sentence": partial(words.sentence, names=page.views), "short": shortened,
+        "listed": words.listed, "counted": words.counted, "ari_words": describe_ari,
+        "stability_word": words.stability_word,
     }  # fmt: skip
     scripts = [_static(f"{name}.js") for name in ("echarts.min", "charts", "page")]
     data = chart_data(page)
@@ -403,15 +403,11 @@ def _influence(page: Page) -> list[dict[str, Any]]:
     found = page.influence
     if found is None or not found.without:
         return []
-    rows = [
+    return [
         {"name": page.views[p], "ari": found.without[p].ari,
          "unrelated": found.names[p] in found.unrelated}
         for p in ranking(page.model)
     ]  # fmt: skip
-    if found.without_unrelated is not None and len(found.unrelated) > 1:
-        rows.append({"name": "all unrelated views", "ari": found.without_unrelated.ari,
-                     "unrelated": False})  # fmt: skip
-    return rows
 
 
 def _survival(page: Page) -> dict[str, Any] | None:
@@ -445,7 +441,7 @@ def _least(page: Page) -> list[dict[str, Any]]:
 
 def _details(page: Page) -> dict[str, Any]:
     model, n = page.model, len(page.labels)
-    told = {words.sentence(note) for note in page.notes}
+    told = {words.sentence(note, page.views) for note in page.notes}
     shapes: list[tuple[str, object]] = [("samples", n), ("views", len(page.views))]
     for p, name in enumerate(page.views if page.widths is not None else ()):
         held = page.present(p)

@@ -30,7 +30,6 @@ from ..exceptions import InputError, MkclustWarning, warn
 from ..inspection import Markers, Stability
 from ..inspection.fitting import views_of
 from ..inspection.markers import feature_names
-from .answers import answer_questions, named_answers
 from .charts import TSNE_ABOVE, first_title
 from .drawing import (
     HEAT_LIGHT,
@@ -46,6 +45,7 @@ from .drawing import (
     tsne,
 )
 from .words import DISSOLVED, STABLE, number
+from .writing import answer_questions, named_answers
 
 MOST_DRAWN = 2000  # samples
 MOST_CLUSTERED = 600  # samples of a co-clustering heat map

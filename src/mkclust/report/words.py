@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -113,9 +114,7 @@ def citations(model: Any) -> list[str]:
 
 def description(model: Any) -> list[str]:
     """Return what a method did, one sentence each; the verdict is elsewhere."""
-    names = tuple(f"{name}:" for name in model.view_names_in_)
-    lines = [line.removesuffix(".") for line in model.describe_method()]
-    return [f"{line}." if line.startswith(names) else sentence(line) for line in lines]
+    return [sentence(line, model.view_names_in_) for line in model.describe_method()]
 
 
 def number(value: float, digits: int = 2) -> str:
@@ -136,14 +135,15 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
-def sentence(line: object) -> str:
-    """Return a line with a capital first letter and a full stop.
+def sentence(line: object, names: Sequence[str] = ()) -> str:
+    """Return a line with a full stop and a capital first letter, unless a name comes first.
 
-    >>> sentence("every cluster is stable")
-    'Every cluster is stable.'
+    >>> sentence("every cluster is stable"), sentence("fac: not scaled", ["fac"])
+    ('Every cluster is stable.', 'fac: not scaled.')
     """
     text = str(line)
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    named = any(re.match(rf"{re.escape(name)}(?!\w)", text) for name in names)
+    return (text if named else text[:1].upper() + text[1:]) + ("" if text.endswith(".") else ".")
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:

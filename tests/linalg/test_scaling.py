@@ -22,21 +22,6 @@ def test_normalizing_gives_cosines_in_feature_space():
     np.testing.assert_allclose(found, scale[:, None] * K * scale, atol=1e-10)
 
 
-def test_both_are_done_in_this_order():
-    K = random_kernel()
-    centered = centered_and_normalized(K.copy(), normalize=False)
-    expected = centered_and_normalized(centered, center=False)
-    both = centered_and_normalized(K.copy())
-    np.testing.assert_allclose(both, expected, atol=1e-10)
-    np.testing.assert_array_equal(np.diagonal(both), 1)
-    np.testing.assert_array_equal(both, both.T)
-
-
-def test_neither_leaves_the_kernel_alone():
-    K = random_kernel()
-    np.testing.assert_array_equal(centered_and_normalized(K.copy(), False, False), K)
-
-
 def test_a_sample_without_similarity_gives_no_nan():
     """One sample in the middle of the others: nothing is left of it after centering."""
     X = np.array([[1.0], [-1.0], [0.0], [2.0], [-2.0]])

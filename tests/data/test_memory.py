@@ -3,7 +3,7 @@
 import threading
 import weakref
 
-from mkclust.agreement.cache import reused, shared_views
+from mkclust.data.memory import make_once, shared_views
 
 
 class Counter:
@@ -18,9 +18,9 @@ class Counter:
 def test_inside_a_block_a_key_is_made_once():
     make = Counter()
     with shared_views():
-        first = reused(("a", 1), None, make)
-        assert reused(("a", 1), None, make) is first
-        assert reused(("a", 2), None, make) == [2]
+        first = make_once(("a", 1), None, make)
+        assert make_once(("a", 1), None, make) is first
+        assert make_once(("a", 2), None, make) == [2]
     assert make.calls == 2
 
 
@@ -31,7 +31,7 @@ def test_the_owner_of_a_key_lives_as_long_as_the_block():
     owner = Owner()
     alive = weakref.ref(owner)
     with shared_views():
-        reused(id(owner), owner, Counter())
+        make_once(id(owner), owner, Counter())
         del owner
         assert alive() is not None
     assert alive() is None
@@ -52,14 +52,14 @@ def test_a_second_thread_waits_for_the_first():
     with shared_views():
         threads = [
             threading.Thread(
-                target=copy_context().run, args=(lambda: found.append(reused("a", None, make)),)
+                target=copy_context().run, args=(lambda: found.append(make_once("a", None, make)),)
             )
             for _ in range(2)
         ]
         threads[0].start()
         started.wait(5)
         threads[1].start()
-        assert reused("b", None, Counter()) == [1]  # another key does not wait
+        assert make_once("b", None, Counter()) == [1]  # another key does not wait
         proceed.set()
         for thread in threads:
             thread.join(5)
