@@ -72,14 +72,14 @@ def test_correlations_are_over_the_common_samples_of_each_pair():
 
 
 def test_a_few_samples_are_evenly_spaced_from_the_first_to_the_last(monkeypatch):
-    monkeypatch.setattr(module, "SAMPLED", 5)
+    monkeypatch.setattr(module, "MANY", 5)
     X, Y = (np.random.default_rng(seed).standard_normal((9, 2)) for seed in (4, 5))
     found = redundancy(empty(9, 2), metrics(X, Y), np.ones((2, 9), bool))[0, 1]
     rows = [0, 2, 4, 6, 8]
     r = np.corrcoef(pdist(X[rows], "sqeuclidean"), pdist(Y[rows], "sqeuclidean"))[0, 1]
     assert found == pytest.approx(max(r, 0) ** 2, abs=1e-12)
-    assert module._spaced(np.arange(5)).tolist() == [0, 1, 2, 3, 4]
-    assert module._spaced(np.arange(10, 16)).tolist() == [10, 11, 12, 13, 15]
+    assert module.spaced(5, 5).tolist() == [0, 1, 2, 3, 4]
+    assert module.spaced(6, 5).tolist() == [0, 1, 2, 3, 5]
 
 
 def test_views_with_opposite_distances_or_none_say_different_things():

@@ -134,3 +134,15 @@ def test_a_table_of_abundances_with_many_zeros_is_compared_as_counts():
     assert "Hellinger" in dense.metrics_[0] and "cosine" in dense.metrics_[1]
     sparse = GraphFusion(3, random_state=0).fit([sp.csr_array(counts), rng.random((60, 4))])
     assert sparse.metrics_[0] == dense.metrics_[0]
+
+
+@pytest.mark.filterwarnings("ignore:no two views agree")
+@pytest.mark.parametrize("neighbors", ["exact", "anchors"])
+def test_views_of_one_measurement_each_are_the_columns_of_one_table(rng, neighbors):
+    labels = np.arange(400) % 8
+    bands = 6 * (labels[:, None] >> np.arange(3) & 1) + rng.standard_normal((400, 3))
+    views = [band[:, None] + 0.2 * rng.standard_normal((400, 9)) for band in bands.T]
+    model = GraphFusion(8, neighbors=neighbors, random_state=0).fit(views)
+    assert accuracy(labels, model.labels_) > 0.85
+    assert any("in all views together" in note for note in model.notes_)
+    assert np.mean(model.predict(views) == model.labels_) > 0.95

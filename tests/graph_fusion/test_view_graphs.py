@@ -200,7 +200,7 @@ class TestFusion:
         mean, joint = (affinity_graph(view_metrics(X, "a"), 4) for X in tables(rng))
         A = 0.7 * mean.toarray() + 0.3 * joint.toarray()
         scale = 1 / np.sqrt(A.sum(axis=1))
-        np.testing.assert_allclose(blend(mean, joint).toarray(), A * scale[:, None] * scale)
+        np.testing.assert_allclose(blend(mean, joint, 0.3).toarray(), A * scale[:, None] * scale)
         one = degree_normalized(joint).toarray()
         np.testing.assert_allclose(blend(mean, joint, 1.0).toarray(), one)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ..graphs.metrics import Metric
+from ..graphs.metrics import MANY, Metric, spaced
 from .chance import related_pairs
 from .overlap import Overlap
 
@@ -147,9 +147,6 @@ def _agreement(overlap: Overlap, size: int) -> np.ndarray:
     return found
 
 
-SAMPLED = 500  # samples whose distances are compared: 125 000 pairs
-
-
 def redundancy(
     graphs: Sequence[sp.csr_array], parts: Sequence[Metric], held: Sequence[np.ndarray]
 ) -> np.ndarray:
@@ -200,15 +197,9 @@ def _of_distances(parts: Sequence[Metric], held: Sequence[np.ndarray]) -> np.nda
 
     for p in range(m):
         for q in range(p):
-            rows = _spaced(np.flatnonzero(held[p] & held[q]))
+            both = np.flatnonzero(held[p] & held[q])
+            rows = both[spaced(len(both), MANY)]
             if len(rows) > 2:
                 correlation = float(deviations(p, rows) @ deviations(q, rows))
                 found[p, q] = found[q, p] = min(max(correlation, 0.0), 1.0) ** 2
     return found
-
-
-def _spaced(rows: np.ndarray) -> np.ndarray:
-    """Return at most `SAMPLED` of them, evenly spaced: samples are often sorted by class."""
-    if len(rows) <= SAMPLED:
-        return rows
-    return np.asarray(rows[np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64)])

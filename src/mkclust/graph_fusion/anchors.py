@@ -21,7 +21,7 @@ from ..large.views import LargeViews, refuse_not_finite, row_bytes
 from ..linalg.eigenpairs import leading_eigenpairs
 from ..linalg.scaling import inverse_roots
 from ..progress import step
-from .fusion import JOINT, in_no_used, joint_weights
+from .fusion import in_no_used, joint_share, joint_weights
 from .view_graphs import ViewGraphs
 
 ANCHORS = 1000  # per metric; ten per cluster where that is more, and half the sample at most
@@ -90,13 +90,15 @@ def anchor_links(
     views = tuple(sample.own_rows(p) for p in range(m))
     empty = AnchorLinks(views, held, sample.names, (), count, sample.kinds)
     weights, blocks = fusion.chosen.weights, []
+    joint = joint_share(fusion.graphs, weights)
     for p in np.flatnonzero(weights > 0).tolist():
         for slot, (metric, share) in enumerate(empty.metrics[p]):
             step(f"anchors in {sample.names[p]}: {metric.name}")
             groups = _placed(anchor_groups(metric, anchors, seed), held[:, p])
             scales = np.eye(m)[p]
-            blocks.append(AnchorBlock(slot, scales, groups, (1 - JOINT) * weights[p] * share))
-    blocks += _joint_blocks(empty, joint_weights(fusion.graphs, weights), anchors, seed)
+            blocks.append(AnchorBlock(slot, scales, groups, (1 - joint) * weights[p] * share))
+    for block in _joint_blocks(empty, joint_weights(fusion.graphs, weights), anchors, seed):
+        blocks.append(replace(block, share=joint * block.share))
     return empty.with_blocks(blocks)
 
 
@@ -122,7 +124,7 @@ def _joint_blocks(
             continue
         metric = joint_metric(parts, weights[used])
         groups = _placed(anchor_groups(metric, anchors, seed), everywhere)
-        found.append(AnchorBlock(slot, scales, groups, JOINT * share))
+        found.append(AnchorBlock(slot, scales, groups, share))
     return found
 
 

@@ -41,6 +41,7 @@ from .fusion import (
     fuse,
     in_all_used,
     in_no_used,
+    joint_share,
     joint_weights,
     missingness_p_value,
 )
@@ -250,6 +251,11 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
             )
         if in_all_used(graphs, chosen.weights).sum() <= graphs.n_neighbors:
             notes.append("too few samples are in all views: the joint graph was left out")
+        if len(graphs) > 1 and joint_share(graphs, chosen.weights) > JOINT:
+            notes.append(
+                "the columns of each view measure about the same, so that clusters are looked for "
+                "in all views together"
+            )
         self.notes_ = (*self.notes_, *notes)
         self.metrics_ = graphs.metric_names()
 
@@ -278,7 +284,8 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
             )
             for p, name in enumerate(views.names)
         )  # fmt: skip
-        return neighbor_extension(parts, self.embedding_, self.n_neighbors_, JOINT)
+        share = joint_share(graphs, self.weights_)
+        return neighbor_extension(parts, self.embedding_, self.n_neighbors_, share)
 
     def describe_method(self) -> tuple[str, ...]:
         """Return what was done and why, one sentence each."""

@@ -15,6 +15,8 @@ from ..progress import step
 from .view_graphs import ViewGraphs
 
 JOINT = 0.3  # share of the joint graph in the fused one; the rest is the mean over the views
+NARROW = 1.5  # effective dimensions, on average, below which views are one measurement each
+JOINT_OF_NARROW = 0.95  # share of the joint graph then; the rest places samples with missing views
 DEPENDENT = 0.001  # p-value below which labels are said to depend on the views that samples have
 CONSTANT = 1e-6  # relative length of a direction that the others already contain
 
@@ -33,7 +35,8 @@ def fused_edges(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
     step("fusing the graphs of all views")
     mean = mean_graph(graphs, weights) + placing_edges(graphs, weights)
     joint = joint_graph(graphs, joint_weights(graphs, weights))
-    return sp.csr_array(mean * (1 - JOINT) + joint * JOINT)
+    share = joint_share(graphs, weights)
+    return sp.csr_array(mean * (1 - share) + joint * share)
 
 
 def embedded_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array | ProjectedGraph:
@@ -51,9 +54,21 @@ def mean_graph(graphs: Sequence[sp.csr_array], weights: np.ndarray) -> sp.csr_ar
     return sp.csr_array(total)
 
 
-def blend(mean: sp.csr_array, joint: sp.csr_array, share: float = JOINT) -> sp.csr_array:
+def blend(mean: sp.csr_array, joint: sp.csr_array, share: float) -> sp.csr_array:
     """Return the graph with a given share of the joint graph, degree-normalized."""
     return degree_normalized(sp.csr_array(mean * (1 - share) + joint * share))
+
+
+def joint_share(graphs: ViewGraphs, weights: np.ndarray) -> float:
+    """Return the share of the joint graph in the fused one: 0.3, or 0.95 for narrow views.
+
+    A view whose columns all measure about the same has the neighbors of a single number, which
+    are not the neighbors in a cluster. If views are so on average, as the bands of an image are,
+    they are the columns of one table. Kernels have no columns.
+    """
+    if graphs.views.kernels or weights @ graphs.effective_dimensions() >= NARROW:
+        return JOINT
+    return JOINT_OF_NARROW
 
 
 def joint_weights(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:

@@ -15,7 +15,14 @@ from ..data.memory import fits_in_memory, make_once, require_memory, size_of
 from ..data.views import MultiView
 from ..exceptions import InputError, check_choice
 from ..graphs.affinity import CenteredGraph, affinity_graph, pad_graph
-from ..graphs.metrics import Metrics, equidistant, left_out, view_metrics, with_gram
+from ..graphs.metrics import (
+    Metrics,
+    effective_dimension,
+    equidistant,
+    left_out,
+    view_metrics,
+    with_gram,
+)
 from ..graphs.neighbors import EXACT_UP_TO
 from ..kernels.given import check_kernel
 from ..large.views import LargeViews, row_bytes
@@ -104,6 +111,10 @@ class ViewGraphs(Sequence[sp.csr_array]):
         """Return the number of columns of every view that are not constant: (m,)."""
         return np.array([np.count_nonzero(varies(self.views.own_rows(p))) for p in self._all])
 
+    def effective_dimensions(self) -> np.ndarray:
+        """Return in how many directions the samples of every view differ: (m,)."""
+        return np.array([effective_dimension(self.metrics(p)[0][0]) for p in self._all])
+
     def metric_names(self) -> tuple[tuple[str, ...], ...]:
         """Return the names of the metrics of every view."""
         return tuple(tuple(metric.name for metric, _ in self.metrics(p)) for p in self._all)
@@ -132,7 +143,9 @@ class ViewGraphs(Sequence[sp.csr_array]):
             for p, view in enumerate(self.names)
             if (names := left_out(self.metrics(p), self.views.kinds[p]))
         ]
-        return [f"all samples are alike, so left out: {', '.join(found)}"] if found else []
+        if not found:
+            return []
+        return [f"metrics under which samples hardly differ were left out: {', '.join(found)}"]
 
     def spreads(self) -> tuple[tuple[float, ...], ...]:
         """Return the mean squared distance under every metric of every view."""

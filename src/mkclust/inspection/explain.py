@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..data.memory import shared_views
 from ..graph_fusion.diffusion_map import diffusion_map, n_components_for
-from ..graph_fusion.fusion import JOINT, blend, mean_graph
+from ..graph_fusion.fusion import blend, mean_graph
 from ..graphs.affinity import degree_normalized
 from ..linalg.eigenpairs import leading_eigenpairs
 from ..linalg.kmeans import kmeans_labels
@@ -471,10 +471,10 @@ def _others(evidence: Evidence, seed: int) -> Iterator[tuple[str, np.ndarray]]:
         return
     for share in SHARES:
         graph = blend(evidence.mean, evidence.joint, share)
-        what = f"share {share:g} of the joint graph instead of {JOINT:g}"
+        what = f"share {share:g} of the joint graph instead of {evidence.joint_share:g}"
         yield what, _partition(evidence, graph, seed)
     for what, weights in _weights(evidence):
-        graph = blend(mean_graph(evidence.graphs, weights), evidence.joint)
+        graph = blend(mean_graph(evidence.graphs, weights), evidence.joint, evidence.joint_share)
         yield what, _partition(evidence, graph, seed)
 
 

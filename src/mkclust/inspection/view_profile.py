@@ -15,7 +15,7 @@ from ..agreement.weights import SMALL
 from ..base import KernelClusterer, default_n_neighbors
 from ..data.views import MultiView
 from ..graph_fusion import GraphFusion
-from ..graph_fusion.fusion import blend, joint_graph, joint_weights, mean_graph
+from ..graph_fusion.fusion import blend, joint_graph, joint_share, joint_weights, mean_graph
 from ..graph_fusion.view_graphs import ViewGraphs
 from ..graphs.affinity import knn_affinity, pad_graph
 from ..graphs.metrics import Metric
@@ -214,10 +214,16 @@ class Evidence:
         return joint_graph(self.built, joint_weights(self.built, self.weights))
 
     @cached_property
+    def joint_share(self) -> float:
+        """The share of that graph in the fused one; only for graph fusion."""
+        assert self.built is not None
+        return joint_share(self.built, self.weights)
+
+    @cached_property
     def fused(self) -> sp.csr_array:
         """The graph on which partitions are compared: the fused one, or of the average kernel."""
         if self.built is not None:
-            return blend(self.mean, self.joint)
+            return blend(self.mean, self.joint, self.joint_share)
         return self.model.affinity(self.data, self.k)
 
     @cached_property
