@@ -30,13 +30,13 @@ def cell(*items):
 # variables, options: names of views, shape of the first, kernels, labels, part of a note
 ROLES = {
     "matrices": ({"colour": A, "shape": B, "y": Y, "k": 2}, {}, ("colour", "shape"), (N, 3),
-        False, Y, "Ignored k: a single value."),
+        False, Y, "Ignored k (matrix): choose with"),
     "family": ({"X2": B, "X10": A, "X1": A, "other": np.ones((5, 5))}, {}, ("X1", "X2", "X10"),
         (N, 3), False, None, "No labels: nothing"),
     "transposed by labels": ({"X1": A.T, "X2": B.T, "gt": Y}, {}, ("X1", "X2"), (N, 3), False, Y,
         "Transposed: the columns are as many as the labels in gt, 12."),
     "transposed by sizes": ({"X1": A.T, "X2": B.T}, {}, ("X1", "X2"), (N, 3), False, None,
-        "Transposed: the views share"),
+        "Transposed: the columns are equally many, 12"),
     "as asked": ({"X1": A, "X2": B}, {"transpose": False}, ("X1", "X2"), (N, 3), False, None,
         "Not transposed, as asked."),
     "stack first": ({"K": K, "truth": Y}, {}, ("K1", "K2", "K3"), (N, N), True, Y,
@@ -46,18 +46,18 @@ ROLES = {
     "not kernels": ({"K": K}, {"kernels": False}, ("K1", "K2", "K3"), (N, N), False, None,
         "as asked"),
     "kernels aside": ({"X": A, "K1": K[0]}, {}, ("X",), (N, 3), False, None,
-        "Ignored K1: not needed"),
+        "Ignored K1 (12x12 matrix)"),
     "chosen": ({"X": A, "Z": B}, {"views": "Z"}, ("Z",), (N, 4), False, None, "Ignored X"),
     "texts": ({"X": A, "labels": TEXTS}, {}, ("X",), (N, 3), False, TEXTS,
         "Labels come from labels."),
     "bytes": ({"X": A, "y": TEXTS.astype("S")}, {}, ("X",), (N, 3), False, TEXTS, ""),
-    "no labels": ({"X": A, "y": Y}, {"labels": False}, ("X",), (N, 3), False, None, "as asked"),
+    "no labels": ({"X": A, "y": Y}, {"labels": False}, ("X",), (N, 3), False, None, "Ignored y"),
     "other labels": ({"X": A, "y": Y, "g": Y % 2}, {"labels": "g"}, ("X",), (N, 3), False, Y % 2,
         ""),
 }
 MATLAB = {
     "cell": ({"X": cell(A, B), "y": Y}, {}, ("X1", "X2"), (N, 3), False, Y,
-        "The cell X gave 2 views"),
+        "Views are X1, X2, from X (2 cell)."),
     "named cell": ({"X": cell(A, B), "viewnames": cell("rna", "dna")}, {}, ("rna", "dna"),
         (N, 3), False, None, "The names rna, dna come from viewnames."),
     "sparse": ({"data": cell(sp.csc_matrix(A), sp.csc_matrix(B))}, {}, ("data1", "data2"),
@@ -65,7 +65,7 @@ MATLAB = {
     "labels per view": ({"X": cell(A.T, B.T), "gt": cell(Y, Y)}, {}, ("X1", "X2"), (N, 3), False,
         Y, ""),
     "struct": ({"X": A, "options": {"k": 3}}, {}, ("X",), (N, 3), False, None,
-        "a struct, which holds"),
+        "Ignored options (struct)"),
 }
 REFUSED = {
     "nothing": ({"y": Y}, {}, "no views found"),

@@ -423,10 +423,17 @@ def order_columns_as_rows(kernel: Any) -> Any:
 
 
 def order_labels(labels: Any, index: np.ndarray | None) -> Any:
-    """Reorder labels that have sample names to the order of the views."""
-    if index is None or not hasattr(labels, "reindex") or set(labels.index) != set(index):
+    """Return labels that have sample names in the order of the views; they may have more."""
+    if index is None or not hasattr(labels, "reindex") or not labels.index.is_unique:
         return labels
-    return labels.loc[index] if labels.index.is_unique else labels
+    lacking = [name for name in index if name not in labels.index]
+    if lacking and {labels.index.dtype.kind, index.dtype.kind} <= {"O", "U"}:  # both have names
+        raise InputError(
+            f"{labels.name or 'labels'} lacks {_count_samples(lacking)}; are the samples the rows "
+            "of every table (transpose=)? Pass labels=False for none",
+            parameter="labels",
+        )
+    return labels if lacking else labels.loc[index]
 
 
 def lacking_words(name: str, samples: Sequence[Any]) -> str:

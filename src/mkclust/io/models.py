@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from inspect import isfunction
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -27,7 +28,7 @@ FORMAT = "mkclust model"
 SCHEMA = 3
 ADVICE = "write it with model.save(path)"
 PLAIN = (type(None), bool, int, str)
-BUILT_IN = ("array", "dict", "dtype", "float", "list", "names", "slice", "sparse", "tuple")
+BUILT_IN = ("array", "dict", "float", "list", "names", "slice", "sparse", "tuple")
 
 _registered: dict[str, type] = {}
 Part = TypeVar("Part", bound=type)
@@ -202,8 +203,6 @@ def _pack(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"dict": [[key, _pack(v, f"{where}[{key!r}]", arrays)] for key, v in pairs]}
     if isinstance(value, slice):
         return {"slice": [value.start, value.stop, value.step]}
-    if isinstance(value, (np.dtype, type)) and value in (np.float32, np.float64):
-        return {"dtype": np.dtype(value).name}
     if sp.issparse(value):
         stored = sp.csr_array(value)
         parts = [store(part) for part in (stored.data, stored.indices, stored.indptr)]
@@ -240,18 +239,14 @@ def _unpack(packed: Any, arrays: Mapping[str, Any]) -> Any:
         return slice(*inside)
     if kind == "float" and inside in ("nan", "inf", "-inf"):
         return float(inside)
-    if kind == "dtype" and inside in ("float32", "float64"):
-        return np.dtype(inside).type
     raise FileFormatError(f"unknown kind of value {str(kind)[:80]!r}")
 
 
 def _refusal(value: Any, where: str) -> str:
     """Return why a value cannot be saved, and what to do."""
-    kind, advice = f"a {type(value).__name__}", "keep the model with joblib"
-    if callable(value):
-        kind = f"the function {getattr(value, '__name__', value)}"
-        advice = "apply it to the views before the fit, or keep the model with joblib"
-    elif where.startswith("parameter "):
-        name = where.removeprefix("parameter ")
-        advice = f"a fitted model does not need it: call model.set_params({name}=None), then save"
+    kind = f"the function {value.__name__}" if isfunction(value) else f"a {type(value).__name__}"
+    advice = "keep the model with joblib"
+    if where.startswith("parameter "):  # a fitted model does not need it
+        name = where.removeprefix("parameter ").partition("[")[0]
+        advice += f", or call model.set_params({name}=None) and save"
     return f"{where} is {kind}, which cannot be saved without pickle; {advice}"
