@@ -83,8 +83,7 @@ def check_readable(path: Path) -> None:
     kind = kind_of(path)
     if is_result(path):
         raise FileFormatError(
-            f"it is a result of mkclust, beside {RESULT}, and is not read as data or labels; copy "
-            "it elsewhere to use it as such"
+            f"a result of mkclust, by {RESULT} beside it: copy it to use it as data"
         )
     if kind in EXPORTS:
         raise FileFormatError(f"a file of R: export it in R with {EXPORTS[kind].format(path)}")
@@ -100,9 +99,7 @@ def naming(path: Path) -> Iterator[None]:
     except InputError as error:
         raise type(error)(f"{path}: {error}", parameter=error.parameter) from error.__cause__
     except MemoryError as error:
-        raise FileFormatError(
-            f"{path}: not enough memory to read it; it may be damaged, or too large here"
-        ) from error
+        raise FileFormatError(f"{path}: damaged, or too large for the memory here") from error
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -120,10 +117,8 @@ def parsing(kind: str, advice: str) -> Iterator[None]:
         raise
     except Exception as error:
         said = f"{type(error).__name__}: {str(error).strip()}"
-        raise FileFormatError(
-            f"not a readable {kind} ({said}); it may be damaged, cut off or of another format: "
-            f"{advice}"
-        ) from error
+        why = f"not a readable {kind} ({said}); it may be damaged, cut off or of another format"
+        raise FileFormatError(f"{why}: {advice}") from error
 
 
 def require(package: str, extra: str, kind: str) -> None:

@@ -51,11 +51,9 @@ def storable(part: Part) -> Part:
     Interval(low=0.0, high=1.0)
     """
     name = part.__name__
-    if not is_dataclass(part):
-        raise TypeError(f"{name} is not a dataclass, so it cannot be stored")
     known = _registered.get(name, part)  # a reloaded module registers its classes again
-    if name in BUILT_IN or known.__module__ != part.__module__:
-        raise TypeError(f"another kind of stored value is named {name}")
+    if not is_dataclass(part) or name in BUILT_IN or known.__module__ != part.__module__:
+        raise TypeError(f"{name} is not a dataclass, or another kind of stored value is named so")
     _registered[name] = part
     return part
 
@@ -139,10 +137,8 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise FileFormatError(f"not a saved model: {ADVICE}")
         if document.get("schema") != SCHEMA:
-            raise FileFormatError(
-                f"it has schema {document.get('schema')!r}, written by mkclust "
-                f"{document.get('version')!r}; mkclust {__version__} reads schema {SCHEMA}"
-            )
+            written = f"{document.get('schema')!r} of mkclust {document.get('version')!r}"
+            raise FileFormatError(f"schema {written}; mkclust {__version__} reads {SCHEMA}")
         odd = [name for name, value in arrays.items() if isinstance(value, npz.Unreadable)]
         if odd:
             raise FileFormatError(f"{odd[0]} holds Python objects, which are not read: {ADVICE}")

@@ -241,7 +241,7 @@ def _find_tables(path: Paths, request: Request) -> tuple[list[Table], list[Table
     notes += [f"Ignored {t.path.name}, as {beside[0].path.name} has labels." for t in beside[1:]]
     if not views:
         raise FileFormatError(f"{path}: only labels, no views")
-    return views, beside[:1], notes
+    return views, [] if wanted is False else beside[:1], notes
 
 
 def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
@@ -352,10 +352,7 @@ def _load(table: Table, request: Request) -> None:
     with naming(file):
         check_readable(file)
         if kind_of(file) not in TABLES:
-            raise FileFormatError(
-                f"a list takes tables ({', '.join(TABLES)}); write its matrices to one file, such "
-                "as .h5mu or .npz, and read that"
-            )
+            raise FileFormatError("a list takes tables; write matrices to one .h5mu or .npz file")
         load_table(table, request.sep, request.decimal)
     notes = [f"{file.name}: {note}" for note in table.notes]
     table.notes = [f"View {table.name} has the columns of {file.name}.", *notes]
@@ -412,41 +409,26 @@ def _name_features(table: Table) -> None:
 
 def _orient(tables: Sequence[Table], classes: Any, forced: bool | None, notes: list[str]) -> None:
     """Transpose tables whose columns are samples: as asked, else by names."""
-    if forced is None and not _share_header(tables):
-        given = [table.frame for table in tables]
-        beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
-        turned, more = turn_transposed([*given, *beside], [*(t.name for t in tables), ""])
-        notes += more
-        for table, frame in zip(tables, turned, strict=False):
-            table.frame = frame
-        asked = [t for t, own in zip(tables, given, strict=True) if t.frame is own and t.named]
-        _raise_problems([text for table in asked if (text := _ask_about_features(table))])
-        return
-    why = ": the tables share their columns, and no rows" if forced is None else ", as asked"
-    notes.append(f"{'Not transposed' if forced is False else 'Transposed'}{why}.")
-    if forced is not False:
-        for table in tables:
+    if forced is not None:
+        notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
+        for table in tables if forced else ():
             _transpose(table)
-
-
-def _share_header(tables: Sequence[Table]) -> bool:
-    """Return whether all tables share most columns, and no names of rows."""
-    if len(tables) < 2 or not all(table.named for table in tables):
-        return False
-    rows = [name for table in tables for name in {*table.frame.index}]
-    headers = [{*table.columns} for table in tables]
-    shared = len(set.intersection(*headers))
-    return len({*rows}) == len(rows) and shared > max(1, min(map(len, headers)) / 2)
+        return
+    given = [table.frame for table in tables]
+    beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
+    turned, more = turn_transposed([*given, *beside], [*(t.name for t in tables), ""])
+    notes += more
+    for table, frame in zip(tables, turned, strict=False):
+        table.frame = frame
+    asked = [t for t, own in zip(tables, given, strict=True) if t.frame is own and t.named]
+    _raise_problems([text for table in asked if (text := _ask_about_features(table))])
 
 
 def _transpose(table: Table) -> None:
-    columns = table.columns
-    if len({*columns}) < len(columns):
-        raise FileFormatError(
-            f"{table.path}: several columns have the same name, so they cannot name samples"
-        )
-    turned = table.frame.T
-    table.frame = turned.set_axis(range(len(turned)) if table.feature_names is None else columns)
+    turned, names = table.frame.T, table.feature_names
+    if names is not None and len({*names}) < len(names):
+        raise FileFormatError(f"{table.path}: columns of the same name cannot name samples")
+    table.frame = turned.set_axis(range(len(turned)) if names is None else names)
 
 
 def _ask_about_features(table: Table) -> str:
@@ -454,9 +436,9 @@ def _ask_about_features(table: Table) -> str:
     index = table.frame.index
     if not (roles.is_feature_name(index.name) or roles.are_features(list(index))):
         return ""
+    first = list_names(list(index[:2]), "")
     return (
-        f"{table.path}: its rows seem to be genes or other features "
-        f"({list_names(list(index[:2]), '')}), and its {table.frame.shape[1]} columns the "
+        f"{table.path}: its rows seem to be genes or other features ({first}), and its columns the "
         "samples; pass transpose=True if so, otherwise transpose=False"
     )
 

@@ -323,9 +323,7 @@ def _choose_views(
         wanted = [_named(variables, name, "views") for name in request.views]
         for variable in wanted:
             if not variable.matrices:
-                raise InputError(
-                    f"views={variable.name!r} cannot be read as numbers: it is {variable}"
-                )
+                raise InputError(f"views=... cannot be read as numbers: it is {variable}")
         return wanted
     free = [v for v in variables if v.matrices and not is_label_name(v.name)]
     if request.kernels:
@@ -337,10 +335,7 @@ def _choose_views(
     matrices = [v for v in free if v.kind in ("matrix", "sparse") and min(v.shape) > 1]
     chosen = cells[:1] or stacks[:1] or _separate_matrices(matrices, samples)
     if not chosen:
-        raise FileFormatError(
-            "no views found: neither a cell of matrices nor a matrix nor a stack of kernels; it "
-            f"has {_list_variables(variables)}; choose with views=..."
-        )
+        raise FileFormatError(f"no views found among {_list_variables(variables)}")
     return chosen
 
 
@@ -406,9 +401,9 @@ def orientation(
             if sizes == {samples}:
                 why = f": the {side} are as many as the labels in {labels}, {samples}"
                 return side == "columns", why
+        fit = f"fit neither the rows nor the columns of the views ({_sizes(shapes)})"
         raise FileFormatError(
-            f"the {samples} labels in {labels} fit neither the rows nor the columns of the views "
-            f"({_sizes(shapes)}); pass labels=False, or the name of the right labels"
+            f"the {samples} labels in {labels} {fit}: pass other labels, or False"
         )
     if len(rows) == 1:
         square = len(columns) == 1 and len(shapes) > 1
@@ -416,10 +411,7 @@ def orientation(
         return False, f": the rows are equally many, {min(rows)}{also}"
     if len(columns) == 1:
         return True, f": the columns are equally many, {min(columns)}, and the rows are not"
-    raise FileFormatError(
-        f"the views share neither their rows nor their columns ({_sizes(shapes)}); choose the "
-        "right ones with views=..."
-    )
+    raise FileFormatError(f"views of different samples ({_sizes(shapes)}): choose with views=...")
 
 
 def _sizes(shapes: Sequence[tuple[int, int]]) -> str:
@@ -473,9 +465,7 @@ def label_column(columns: Sequence[str], wanted: Name) -> str | None:
     # a single letter does not identify classes: x, y, z are coordinates
     like = [name for name in columns if is_label_name(name) and len(plain(name)) > 1]
     if len(like) > 1:
-        raise FileFormatError(
-            f"several columns could hold the labels ({', '.join(like)}): choose with labels=..."
-        )
+        raise FileFormatError(f"choose with labels=... which column holds them: {', '.join(like)}")
     return like[0] if like else None
 
 
@@ -488,10 +478,7 @@ def split_classes(columns: Sequence[str], wanted: Name) -> tuple[int | None, int
     if isinstance(wanted, str) and wanted not in columns:
         raise InputError(f"no column {wanted!r} for id=...; it has {', '.join(columns)}")
     if len(columns) > 2:
-        raise FileFormatError(
-            "it should have one column of labels, and at most one of sample names, but has "
-            f"{len(columns)} columns"
-        )
+        raise FileFormatError("more columns than one of labels and one of sample names")
     if len(columns) == 1:
         return None, 0
     last = may_be_key_name(columns[1]) and not may_be_key_name(columns[0])
@@ -523,10 +510,8 @@ def as_labels(value: Any, name: str = "") -> np.ndarray:
     if labels.dtype.kind == "f":
         odd = np.flatnonzero(~np.isfinite(labels))
         if len(odd):
-            raise FileFormatError(
-                f"labels {name}: the label of sample {odd[0]} is missing or infinite; pass "
-                "labels=False for none"
-            )
+            why = f"the label of sample {odd[0]} is missing or infinite"
+            raise FileFormatError(f"labels {name}: {why}; pass labels=False for none")
         whole = (labels == np.round(labels)).all() and (np.abs(labels) < WHOLE).all()
         return labels.astype(np.int64) if whole else labels
     return labels.astype(np.int64) if labels.dtype.kind in "biu" else labels

@@ -265,9 +265,8 @@ def _refuse_short_rows(lines: Iterator[str], sep: str, width: int, skipped: int)
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep == " ")
     for row in reader:
         if row and len(row) < width and not row[0].startswith("!"):
-            raise FileFormatError(
-                f"line {skipped + reader.line_num} has {len(row)} cells, but others have {width}"
-            )
+            line = skipped + reader.line_num
+            raise FileFormatError(f"line {line} has {len(row)} cells, but others have {width}")
 
 
 def _sheet_as_text(book: Any, sheet: str) -> str:
