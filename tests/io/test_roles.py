@@ -58,8 +58,6 @@ ROLES = {
 MATLAB = {
     "cell": ({"X": cell(A, B), "y": Y}, {}, ("X1", "X2"), (N, 3), False, Y,
         "Views are X1, X2, from X (2 cell)."),
-    "named cell": ({"X": cell(A, B), "viewnames": cell("rna", "dna")}, {}, ("rna", "dna"),
-        (N, 3), False, None, "The names rna, dna come from viewnames."),
     "sparse": ({"data": cell(sp.csc_matrix(A), sp.csc_matrix(B))}, {}, ("data1", "data2"),
         (N, 3), False, None, ""),
     "labels per view": ({"X": cell(A.T, B.T), "gt": cell(Y, Y)}, {}, ("X1", "X2"), (N, 3), False,

@@ -52,10 +52,10 @@ def view_name(path: Path) -> str:
 def as_path(path: str | os.PathLike[str]) -> Path:
     """Convert to a Path; refuse other types, empty paths and null bytes."""
     try:
-        usable = b"\0" not in os.fsencode(path) and isinstance(os.fspath(path), str)
+        encoded = os.fsencode(path)
     except (TypeError, UnicodeEncodeError):
-        usable = False
-    if not usable or not os.fspath(path):
+        encoded = b""
+    if not encoded or b"\0" in encoded or isinstance(path, bytes):
         raise InputError(f"not a usable path: {path!r}")
     return Path(path)
 
@@ -115,18 +115,12 @@ def parsing(kind: str, advice: str) -> Iterator[None]:
         yield
     except (InputError, MemoryError):
         raise
+    except ImportError as error:
+        raise InputError(f"{error} It comes with pip install 'mkclust[excel,parquet]'.") from None
     except Exception as error:
         said = f"{type(error).__name__}: {str(error).strip()}"
         why = f"not a readable {kind} ({said}); it may be damaged, cut off or of another format"
         raise FileFormatError(f"{why}: {advice}") from error
-
-
-def require(package: str, extra: str, kind: str) -> None:
-    """Raise InputError where an optional package is not installed, naming the extra."""
-    try:
-        __import__(package)
-    except ImportError:
-        raise InputError(f"reading {kind} needs {package}: pip install mkclust[{extra}]") from None
 
 
 def sound_sparse(matrix: Any) -> Any:

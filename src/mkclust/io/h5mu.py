@@ -56,8 +56,8 @@ class Matrix:
         self.shape: tuple[int, ...] = ()
         if isinstance(thing, h5py.Dataset):
             self.shape, self.dtype = thing.shape or (), thing.dtype.name
-            numbers = len(self.shape) == 2 and thing.dtype.kind in "biuf"
-            self.kind = "matrix" if numbers else "object"
+            matrix = len(self.shape) == 2 and thing.dtype.kind in "biuf"
+            self.kind = "matrix" if matrix else "object"
         elif self.encoding in SPARSE:
             self.shape = tuple(map(int, np.ravel(hdf5_attribute(thing, "shape"))))
             self.kind, self.dtype = "sparse", "float64"

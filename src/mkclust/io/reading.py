@@ -149,10 +149,8 @@ def inspect(
         with naming(file):
             return _describe_archive(file)
     tables, beside, _ = _find_tables(path, request)
-    return [
-        *(_describe_table(table, request, len(tables) > 1) for table in tables),
-        *(replace(_describe_table(table, request), role="labels") for table in beside),
-    ]
+    views = [_describe_table(table, request, len(tables) > 1) for table in tables]
+    return views + [replace(_describe_table(table, request), role="labels") for table in beside]
 
 
 def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
@@ -228,17 +226,17 @@ def _find_tables(path: Paths, request: Request) -> tuple[list[Table], list[Table
     tables = [table for file in paths for table in _list_sheets(file, notes)]
     wanted = request.labels
     if isinstance(wanted, str):
-        elsewhere = _find_table(wanted)
-        beside = [table for table in tables if _is_called(table, wanted)]
-        beside = beside or ([] if elsewhere is None else [elsewhere])
+        beside = _called(tables, wanted) or list(filter(None, [_find_table(wanted)]))
     else:
         beside = [t for t in tables if roles.is_label_name(t.name) and len(tables) > 1]
     views = [table for table in tables if table not in beside]
     if request.views is not None:
-        views = [_named(tables, name) for name in request.views]
+        views = [table for name in request.views for table in _called(tables, name)[:1]]
+        if unknown := [name for name in request.views if not _called(tables, name)]:
+            names = ", ".join(table.name for table in tables)
+            raise InputError(f"views={unknown[0]!r} is none of the files {names}")
         beside = [table for table in beside if table not in views]
-        notes += [f"Ignored {t.path.name}." for t in tables if t not in (*views, *beside)]
-    notes += [f"Ignored {t.path.name}, as {beside[0].path.name} has labels." for t in beside[1:]]
+    notes += [f"Ignored {t.path.name}." for t in tables if t not in (*views, *beside[:1])]
     if not views:
         raise FileFormatError(f"{path}: only labels, no views")
     return views, [] if wanted is False else beside[:1], notes
@@ -252,10 +250,7 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
     found = [e for e in there if kind_of(e) in TABLES and not e.name.startswith(aside)]
     others = ", ".join([e.name for e in there if e not in found][:20])
     if not found:
-        raise FileFormatError(
-            f"{folder}: a folder should hold one table per view ({', '.join(TABLES)}), but it has "
-            f"{others or 'nothing'}"
-        )
+        raise FileFormatError(f"{folder}: no table, one per view, but it has {others or 'nothing'}")
     return sorted(found, key=_natural), [f"Ignored {others} in the folder."] if others else []
 
 
@@ -283,17 +278,10 @@ def _find_table(labels: Name) -> Table | None:
     return Table(view_name(path), path) if kind_of(path) in TABLES and path.is_file() else None
 
 
-def _is_called(table: Table, name: str) -> bool:
-    """Return whether `views` or `labels` may call a table so."""
-    return name in (table.name, table.path.name) or as_path(name).resolve() == table.path.resolve()
-
-
-def _named(tables: Sequence[Table], name: str) -> Table:
-    for table in tables:
-        if _is_called(table, name):
-            return table
-    names = ", ".join(table.name for table in tables)
-    raise InputError(f"views={name!r} is none of the files {names}")
+def _called(tables: Sequence[Table], name: str) -> list[Table]:
+    """Return the tables that `views` or `labels` call so: by view, file or path."""
+    path = as_path(name).resolve()
+    return [t for t in tables if name in (t.name, t.path.name) or t.path.resolve() == path]
 
 
 # ---------------------------------------------------------------- one table per view
@@ -322,11 +310,9 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
         raise InputError(f"{path}: labels={wanted!r} is neither a file nor a column of it")
     classes = _read_classes(beside[0], request) if beside else None
     notes = [] if request.id is False else _name_rows(tables, request.id)
-    kernels, why = roles.are_kernels(
-        [table.frame.shape for table in tables],
-        all(roles.is_kernel_name(table.name) for table in tables),
-        request.kernels,
-    )
+    shapes = [table.frame.shape for table in tables]
+    like_kernels = all(roles.is_kernel_name(table.name) for table in tables)
+    kernels, why = roles.are_kernels(shapes, like_kernels, request.kernels)
     notes.append(why)
     if not kernels:
         _orient(tables, classes, request.transpose, notes)
@@ -451,10 +437,9 @@ def _check_values(tables: Sequence[Table], several: bool) -> None:
     for table in tables:
         if found := clinical[table.name]:
             problems.append(
-                f"{table.path}: it seems to be a clinical table (columns {list_names(found)}), "
-                "which would be clustered with the others; compare it with the clusters instead, "
-                f"--annotations {table.path} --views {','.join(others)} (in Python "
-                f"views={others}, then compare_annotations)"
+                f"{table.path}: it seems to be a clinical table (columns {list_names(found)}); "
+                "compare it with the clusters instead of clustering it, --annotations "
+                f"{table.path} --views {','.join(others)} (in Python compare_annotations)"
             )
         elif bad := not_numeric(table):
             problems.append(f"{table.path}: {bad}")
@@ -513,9 +498,7 @@ def _as_classes(column: Any) -> Any:
     """Return a column of labels as numbers if all are numbers, else as text."""
     if column.isna().any():
         raise FileFormatError(f"the label in row {int(column.isna().argmax())} is missing")
-    values = column.to_numpy()
-    text = values.dtype.kind not in "iufb"
-    return pd.Series(roles.as_labels(values.astype(str) if text else values), index=column.index)
+    return pd.Series(roles.as_labels(column.to_numpy()), index=column.index)
 
 
 def _merge_labels(tables: Sequence[Table]) -> Any:

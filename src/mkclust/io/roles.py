@@ -122,11 +122,11 @@ class Variable:
             first, size, last = self.shape
             count = prod(self.shape) // max(size, 1) ** 2
             return [(size, size)] * count if size in (first, last) else []
-        shapes = [item.shape for item in self.items] if self.kind == "cell" else [self.shape]
-        kinds = {item.kind for item in self.items} if self.kind == "cell" else {self.kind}
-        real = kinds <= {"matrix", "sparse"} and all(len(s) == 2 and min(s) > 0 for s in shapes)
-        alone = self.kind == "cell" and all(prod(shape) == 1 for shape in shapes)
-        return shapes if real and not alone else []
+        items = self.items if self.kind == "cell" else (self,)
+        shapes = [m.shape for m in items if m.kind in ("matrix", "sparse") and len(m.shape) == 2]
+        real = len(shapes) == len(items) and all(min(shape) > 0 for shape in shapes)
+        numbers = self.kind == "cell" and all(prod(shape) == 1 for shape in shapes)
+        return shapes if real and not numbers else []
 
     @property
     def entries(self) -> int | None:
@@ -259,20 +259,14 @@ def assign(
         notes.append(f"Labels come from {labels.name}.")
     elif request.labels is None:
         notes.append("No labels: nothing is named like them.")
-    titles = next((v for v in others if _names_views(v, sources, len(views))), None)
-    names = list(views)
-    if titles is not None:
-        names = [str(text).strip() for text in loaded[titles.name]]
-        notes.append(f"The names {', '.join(names)} come from {titles.name}.")
-    special = {"view names": titles, "sample names": index, "labels": labels}
+    special = {"sample names": index, "labels": labels}
     roles = {source.name: "kernels" if kernels else "views" for source in sources}
     roles |= {found.name: role for role, found in special.items() if found is not None}
     ignored = [variable for variable in variables if variable.name not in roles]
     if ignored:
         notes.append(f"Ignored {_list_variables(ignored)}: choose with views=... or labels=...")
     return roles | {variable.name: "ignored" for variable in ignored}, {
-        "views": [view.T if turned else view for view in views.values()],
-        "names": names,
+        "views": {name: view.T if turned else view for name, view in views.items()},
         "kernels": kernels,
         "labels": None if labels is None else as_labels(loaded[labels.name], labels.name),
         "index": None if index is None else as_labels(loaded[index.name], index.name),
@@ -419,18 +413,6 @@ def _sizes(shapes: Sequence[tuple[int, int]]) -> str:
     return shown + (", ..." if len(shapes) > 6 else "")
 
 
-def _names_views(variable: Variable, sources: Sequence[Variable], count: int) -> bool:
-    """Return whether a variable is a cell with one text per view, and named so."""
-    word = plain(variable.name)
-    return (
-        variable.kind == "cell"
-        and len(variable.items) == count == len(sources[0].items)
-        and all(item.kind == "text" for item in variable.items)
-        and any(hint in word for hint in ("view", "name", "meaning"))
-        and not any(other in word for other in ("class", "label", "sample"))
-    )
-
-
 # ---------------------------------------------------------------- columns of tables
 
 
@@ -505,8 +487,8 @@ def as_labels(value: Any, name: str = "") -> np.ndarray:
         else:
             raise FileFormatError(f"labels {name}: the vectors of the views differ")
     labels = np.asarray(value).ravel()
-    if labels.dtype.kind == "U":
-        return np.char.strip(labels)
+    if labels.dtype.kind in "OU":
+        return np.char.strip(labels.astype(str))
     if labels.dtype.kind == "f":
         odd = np.flatnonzero(~np.isfinite(labels))
         if len(odd):

@@ -12,7 +12,7 @@ import gzip
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
@@ -26,17 +26,7 @@ import pandas as pd
 from ..data.alignment import as_text, is_key_name
 from ..data.values import SHOWN, list_names
 from ..exceptions import FileFormatError, InputError
-from .files import (
-    TABLES,
-    TEXTS,
-    as_path,
-    check_regular,
-    kind_of,
-    naming,
-    parsing,
-    require,
-    view_name,
-)
+from .files import TABLES, TEXTS, as_path, check_regular, kind_of, naming, parsing, view_name
 
 SEPARATORS = "\t;,"  # in this order: commas also occur as decimal points and inside names
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "#n/a")
@@ -49,6 +39,7 @@ WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 Rows = list[list[str]]
+Sign = str | None
 
 
 @dataclass(eq=False)
@@ -95,7 +86,7 @@ class Table:
         return None if self.columns == [str(p) for p in range(len(self.columns))] else self.columns
 
 
-def read_table(path: Any, *, sep: str | None = None, decimal: str | None = None) -> Any:
+def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
     """Read one table, with all its columns, as a frame.
 
     Parameters
@@ -126,14 +117,13 @@ def read_table(path: Any, *, sep: str | None = None, decimal: str | None = None)
         return table.frame
 
 
-def load_table(table: Table, sep: str | None = None, decimal: str | None = None) -> None:
+def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
     """Read the frame of a table."""
     kind = kind_of(table.path)
     if kind in TEXTS:
         with parsing("table", TEXT_ADVICE):
             _load_text(table, sep, decimal)
     elif kind == ".parquet":
-        require("pyarrow", "parquet", ".parquet")
         with parsing("Parquet file", PARQUET_ADVICE):
             table.frame = _load_parquet(table.path)
     else:
@@ -151,7 +141,6 @@ def read_sheets(path: Path) -> tuple[list[Table], list[str]]:
 
     A sheet alone has the name of the file.
     """
-    require("openpyxl", "excel", ".xlsx")
     found, notes = [], []
     with parsing("workbook", EXCEL_ADVICE), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of parts that hold no cells, such as validation rules
@@ -200,7 +189,7 @@ def not_numeric(table: Table) -> str:
 # ---------------------------------------------------------------- the formats
 
 
-def _load_text(table: Table, sep: str | None, decimal: str | None) -> None:
+def _load_text(table: Table, sep: Sign, decimal: Sign) -> None:
     opened: Any = gzip.open if table.path.suffix.lower() == ".gz" else open
     with opened(table.path, "rb") as file:
         marks = (b"\xff\xfe", b"\xfe\xff")  # of Excel's Unicode text
@@ -210,12 +199,7 @@ def _load_text(table: Table, sep: str | None, decimal: str | None) -> None:
 
 
 def _parse(
-    table: Table,
-    opener: Callable[[], Any],
-    source: Any,
-    sep: str | None,
-    decimal: str | None,
-    encoding: str | None = None,
+    table: Table, opener: Any, source: Any, sep: Sign, decimal: Sign, encoding: str | None = None
 ) -> None:
     """Find the form of a text from its first lines, and parse it with pandas.
 
@@ -300,9 +284,9 @@ def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
     else:
         width = len(names)
     if frame.shape[1] < width or frame.iloc[:, width:].notna().to_numpy().any():
+        hint = "if a comma is the decimal sign, pass decimal=',' and another sep=..."
         raise FileFormatError(
-            f"its rows have {frame.shape[1]} cells, but the header {width}; if a comma is the "
-            "decimal sign, pass decimal=',' and another sep=..."
+            f"its rows have {frame.shape[1]} cells, but the header {width}; {hint}"
         )
     if frame.shape[1] > width:
         notes.append(f"Columns after {width}, which are empty, were left out.")
@@ -334,9 +318,8 @@ def _has_row_names(frame: Any, width: int, sep: str) -> bool:
     The names are texts, or distinct numbers; where commas separate, these must ascend, because a
     comma may be a decimal sign.
     """
-    if frame.shape[1] <= width or frame.iloc[:, width].isna().all():
-        return False
-    if frame.iloc[:, width + 1 :].notna().to_numpy().any():
+    filled = frame.iloc[:, width:].notna().any().tolist()
+    if filled[:1] != [True] or any(filled[1:]):
         return False
     numbers = pd.to_numeric(frame.iloc[:, 0], errors="coerce")
     ordered = sep != "," or numbers.is_monotonic_increasing
@@ -367,12 +350,11 @@ def _numbers(text: Any, decimal: str) -> Any:
 
 def _find_header(rows: Rows) -> list[str] | None:
     """Return the names of the columns; None without a header."""
-    if not rows:
-        raise FileFormatError("it has no rows")
-    if not _is_header(rows):
+    header = bool(rows) and _is_header(rows)
+    if len(rows) <= header:
+        raise FileFormatError("it has a header but no rows" if header else "it has no rows")
+    if not header:
         return None
-    if len(rows) == 1:
-        raise FileFormatError("it has a header but no rows")
     names = [name.strip() for name in rows[0]]
     while len(names) > 1 and not names[-1]:
         names.pop()
@@ -425,15 +407,13 @@ def _find_decimal(rows: Rows, notes: list[str]) -> str:
     if not commas or any(WITH_POINT.fullmatch(cell) for row in rows for cell in row):
         return "."
     if all(THOUSANDS.fullmatch(cell) for cell in commas):
-        raise FileFormatError(
-            f"{commas[0].strip()!r} has a comma before three digits, a decimal sign or a separator "
-            "of thousands: pass decimal=',' if it is a decimal sign, otherwise remove it"
-        )
+        why = "may have a separator of thousands: remove it, or pass decimal=',' if it is none"
+        raise FileFormatError(f"{commas[0].strip()!r} {why}")
     notes.append("Numbers have decimal commas.")
     return ","
 
 
-def _find_separator(lines: Sequence[str], decimal: str | None) -> str:
+def _find_separator(lines: Sequence[str], decimal: Sign) -> str:
     """Return the first separator that gives all lines equal widths, else the one of most cells.
 
     A header may have one cell fewer. Spaces separate numbers if nothing else does.
@@ -475,10 +455,8 @@ def _first_lines(file: Iterator[str]) -> tuple[list[str], list[str]]:
     comments: list[str] = []
     lines: list[str] = []
     for line in file:
-        if not lines and (line.startswith(("#", "!")) or (comments and not line.strip())):
-            comments.append(line)
-        else:
-            lines.append(line)
+        top = not lines and (line.startswith(("#", "!")) or (comments and not line.strip()))
+        (comments if top else lines).append(line)
         if len(lines) > SAMPLED:
             break
     return comments, lines

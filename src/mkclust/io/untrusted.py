@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,11 +28,7 @@ VIEWS = ("views", "names", "kernels", "labels", "index", "notes", "present", "fe
 
 
 def call_in_child(
-    function: str,
-    path: Any,
-    options: Mapping[str, Any],
-    memory_limit: float | None = None,
-    time_limit: float = 600.0,
+    function: str, path: Any, options: Any, memory_limit: float | None, time_limit: float
 ) -> Any:
     """Call `read` or `inspect` in a child process.
 
@@ -127,5 +122,4 @@ def _limit_memory(memory: int) -> None:
     if (status := Path("/proc/self/statm")).exists():
         used = int(status.read_text(encoding="ascii").split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (memory, memory))
     resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
