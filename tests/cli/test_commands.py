@@ -10,8 +10,8 @@ import pytest
 
 from mkclust import METHODS, datasets
 from mkclust.cli.app import COMMANDS, import_command
+from mkclust.cli.result_folder import read_result
 from mkclust.exceptions import InputError
-from mkclust.io.results import read_result
 
 QUICK = ("--no-report", "--no-checks")
 HEAVY = {"numpy", "scipy", "sklearn", "h5py", "pandas", "matplotlib", "mkclust.report"}

@@ -14,8 +14,8 @@ import pytest
 
 from mkclust import datasets, read
 from mkclust.cli.output import OutputFolder, write_table
+from mkclust.cli.result_folder import changed_files, read_result
 from mkclust.exceptions import FileFormatError, InputError
-from mkclust.io.results import changed_files, is_result, read_result
 
 QUICK = ("--no-report", "--no-checks")
 
@@ -84,7 +84,6 @@ def test_input_is_never_replaced(run, tables, tmp_path, monkeypatch):
 
 def test_results_are_no_data(run, tables, tmp_path):
     assert run("cluster", "d", "-k", 3, "-o", "out", *QUICK)[0] == 0
-    assert is_result(tmp_path / "out" / "labels.csv") and not is_result(tables / "expression.csv")
     for given in (["out"], ["out/labels.csv"], ["d/expression.csv", "out/labels.csv"]):
         code, _, err = run("cluster", *given, "-k", 3, "-o", "other")
         assert code == 2 and "result" in err, given

@@ -70,7 +70,7 @@ REFUSED = {
         {},
         r"column 'q' is not numeric: 'x' in row 1; leave out with drop",
     ),
-    "underscore": ("1,2\n3,1_000\n", {}, "column '2' is not numeric: '1_000'"),
+    "underscore": ("1,2\n3,1_000\n", {}, "column '1' is not numeric: '1_000'"),
     "long row": ("p,q\n1,2\n3,4,5\n", {}, "Expected 2 fields in line 3, saw 3"),
     "short row": ("p,q\n1,2\n3\n", {}, "line 3 has 1 cells, but others have 2"),
     "short named row": (",x,y\na,1,2\nb,3\n", {}, "line 3 has 2 cells, but others have 3"),
@@ -124,6 +124,7 @@ def test_refused(table, case):
 def test_choices(table):
     path = table("id|x|town\na|1,5|rome\nb|2,5|oslo\n")
     assert read(path, sep="|", drop_columns="town")["a"].tolist() == [[1.5], [2.5]]
+    assert read(table("1,2\n3,x\n"), drop_columns="1")["a"].tolist() == [[1], [3]]
     path = table("id,x\n1,2\n1,4\n")
     assert read(path, id=False).widths == (2,)
     path = table("x;y\n1,234;5\n2,345;6\n")

@@ -36,9 +36,10 @@ from ..inspection import (
     ViewInfluence,
 )
 from ..inspection.annotations import Comparison
-from ..io.results import FORMAT, RESULT, changed_files, file_checksum, read_result
+from ..io.files import FORMAT, RESULT
 from ..metrics import evaluate
 from ..report.words import description
+from .result_folder import changed_files, file_checksum, read_result
 
 LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")  # of file browsers
 SHOWN = 5  # names of files in a message

@@ -12,12 +12,12 @@ from rich.console import Console
 
 from ..data.preparation import prepare_views
 from ..exceptions import FileFormatError, InputError, MkclustWarning
-from ..io.results import read_result
 from ..methods import load
 from ..predict.new_samples import OutOfSample
 from .arguments import AsJson, Out, Paths, Quiet, Reading, clean, reads
 from .cluster import show_progress
 from .output import OutputFolder, print_result, write_samples
+from .result_folder import read_result
 
 
 @reads("labels", "kernels")

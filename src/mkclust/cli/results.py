@@ -19,13 +19,13 @@ from ..exceptions import InputError
 from ..inspection import Alternatives
 from ..inspection import explain as explain_model
 from ..inspection import verify as verify_model
-from ..io.results import changed_files, read_result
 from ..methods import estimator_for, load
 from ..metrics import ari
 from ..report.words import number
 from .arguments import Reading, clean, reads
 from .cluster import show_progress
 from .output import explanation_of, read_labels
+from .result_folder import changed_files, read_result
 from .summary import column_table
 
 MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters

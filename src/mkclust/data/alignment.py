@@ -366,6 +366,9 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
     """Transpose frames whose columns are the samples of the others, such as genes by samples."""
     turned, notes = list(items), []
     rows = [set(as_text(item.index)) if _has_names(item) else set() for item in items]
+    if all(rows) and _share_columns_only(items, rows):
+        said = "Transposed: the tables share their columns, and no rows."
+        return [item.set_axis(item.columns.astype(str), axis="columns").T for item in items], [said]
     for p, item in enumerate(items):
         others = set().union(*(own for q, own in enumerate(rows) if q != p))
         if not rows[p] or rows[p] & others:
@@ -380,6 +383,14 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
                 f"{len(columns)} samples x {len(item)} features."
             )
     return turned, notes
+
+
+def _share_columns_only(items: Sequence[Any], rows: Sequence[set[str]]) -> bool:
+    """Return whether all of several frames share most columns, and no names of rows."""
+    headers = [set(item.columns.astype(str)) for item in items if not text_columns(item)]
+    if len(headers) < max(2, len(items)) or len(set().union(*rows)) < sum(map(len, rows)):
+        return False
+    return len(set.intersection(*headers)) > max(1, min(map(len, headers)) / 2)
 
 
 def place_rows(matrix: Any, rows: np.ndarray, kernels: bool) -> Any:
@@ -423,10 +434,17 @@ def order_columns_as_rows(kernel: Any) -> Any:
 
 
 def order_labels(labels: Any, index: np.ndarray | None) -> Any:
-    """Reorder labels that have sample names to the order of the views."""
-    if index is None or not hasattr(labels, "reindex") or set(labels.index) != set(index):
+    """Return labels that have sample names in the order of the views; they may have more."""
+    if index is None or not hasattr(labels, "reindex") or not labels.index.is_unique:
         return labels
-    return labels.loc[index] if labels.index.is_unique else labels
+    lacking = [name for name in index if name not in labels.index]
+    if lacking and {labels.index.dtype.kind, index.dtype.kind} <= {"O", "U"}:  # both have names
+        raise InputError(
+            f"{labels.name or 'labels'} lacks {_count_samples(lacking)}; are the samples the rows "
+            "of every table (transpose=)? Pass labels=False for none",
+            parameter="labels",
+        )
+    return labels if lacking else labels.loc[index]
 
 
 def lacking_words(name: str, samples: Sequence[Any]) -> str:

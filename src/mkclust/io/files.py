@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ PLAIN_TEXTS = (".csv", ".tsv", ".txt")
 TEXTS = (*PLAIN_TEXTS, *(f"{ending}.gz" for ending in PLAIN_TEXTS))
 TABLES = (*TEXTS, ".parquet", ".xlsx")
 KNOWN = (*ARCHIVES, *OMICS, *TABLES)
+RESULT, FORMAT = "result.json", "mkclust result"  # beside results of mkclust
 EXPORTS = {  # how R writes its own files as tables
     ".rds": 'write.csv(readRDS("{0.name}"), "{0.stem}.csv")',
     ".rda": 'for (name in load("{0.name}")) write.csv(get(name), paste0(name, ".csv"))',
@@ -52,29 +52,39 @@ def view_name(path: Path) -> str:
 def as_path(path: str | os.PathLike[str]) -> Path:
     """Convert to a Path; refuse other types, empty paths and null bytes."""
     try:
-        os.fsencode(path)
-        text = os.fspath(path)
+        encoded = os.fsencode(path)
     except (TypeError, UnicodeEncodeError):
-        raise InputError(f"not a path: {path!r}") from None
-    if not isinstance(text, str) or not text or "\0" in text:
-        raise InputError(f"not a usable path: {text!r}")
-    return Path(text)
+        encoded = b""
+    if not encoded or b"\0" in encoded or isinstance(path, bytes):
+        raise InputError(f"not a usable path: {path!r}")
+    return Path(path)
 
 
 def check_regular(path: Path) -> None:
     """Refuse folders, devices, pipes, empty and unreadable files."""
-    info = path.stat()
-    if not stat.S_ISREG(info.st_mode):
+    size = path.stat().st_size
+    if not path.is_file():
         raise FileFormatError("not a regular file")
-    if info.st_size == 0:
+    if size == 0:
         raise FileFormatError("the file is empty")
     with path.open("rb"):  # reports a missing permission here, not as damage later
         pass
 
 
-def check_known(path: Path) -> None:
-    """Refuse a file of an unknown kind."""
+def is_result(path: Path) -> bool:
+    """Return whether a file lies in a folder of results of mkclust."""
+    listing = path.absolute().parent / RESULT
+    return listing.is_file() and FORMAT.encode() in listing.read_bytes()
+
+
+def check_readable(path: Path) -> None:
+    """Refuse what is no file of a known kind, and results of mkclust, which are not input."""
+    check_regular(path)
     kind = kind_of(path)
+    if is_result(path):
+        raise FileFormatError(
+            f"a result of mkclust, by {RESULT} beside it: copy it to use it as data"
+        )
     if kind in EXPORTS:
         raise FileFormatError(f"a file of R: export it in R with {EXPORTS[kind].format(path)}")
     if kind not in KNOWN:
@@ -89,9 +99,7 @@ def naming(path: Path) -> Iterator[None]:
     except InputError as error:
         raise type(error)(f"{path}: {error}", parameter=error.parameter) from error.__cause__
     except MemoryError as error:
-        raise FileFormatError(
-            f"{path}: not enough memory to read it; it may be damaged, or too large here"
-        ) from error
+        raise FileFormatError(f"{path}: damaged, or too large for the memory here") from error
     except OSError as error:
         raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
 
@@ -107,20 +115,12 @@ def parsing(kind: str, advice: str) -> Iterator[None]:
         yield
     except (InputError, MemoryError):
         raise
+    except ImportError as error:
+        raise InputError(f"{error} It comes with pip install 'mkclust[excel,parquet]'.") from None
     except Exception as error:
         said = f"{type(error).__name__}: {str(error).strip()}"
-        raise FileFormatError(
-            f"not a readable {kind} ({said}); it may be damaged, cut off or of another format: "
-            f"{advice}"
-        ) from error
-
-
-def require(package: str, extra: str, kind: str) -> None:
-    """Raise InputError where an optional package is not installed, naming the extra."""
-    try:
-        __import__(package)
-    except ImportError:
-        raise InputError(f"reading {kind} needs {package}: pip install mkclust[{extra}]") from None
+        why = f"not a readable {kind} ({said}); it may be damaged, cut off or of another format"
+        raise FileFormatError(f"{why}: {advice}") from error
 
 
 def sound_sparse(matrix: Any) -> Any:
@@ -142,8 +142,6 @@ def hdf5_member(inside: Any, name: str) -> Any:
     """Return a member of an HDF5 group; what is stored in other files is not followed."""
     import h5py
 
-    if not isinstance(inside, h5py.Group):
-        raise FileFormatError(f"the parent of {name} is not a group")
     if not isinstance(inside.get(name, getlink=True), h5py.HardLink):
         raise FileFormatError(f"{name} is a link, or missing: links are not followed")
     found = inside[name]

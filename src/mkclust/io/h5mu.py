@@ -1,33 +1,37 @@
 """Read matrices, sample names and classes from MuData (.h5mu) and AnnData (.h5ad) files with h5py.
 
-Nothing outside the file is read.
+A file is opened as an object with the attributes of a MuData or an AnnData, from which `views_of`
+takes the views. Nothing outside the file is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import h5py
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.adapters import join_by_name
+from ..data.adapters import modalities, views_of
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from .files import hdf5_attribute, hdf5_member, native, parsing, sound_sparse
 from .roles import Request, Variable, as_labels
 
 ADVICE = "write it again with .write() of MuData or AnnData"
-SLOTS = ("layers", "obsm")  # groups of matrices with a row per sample, beside X
 SPARSE = ("csr_matrix", "csc_matrix")
 
 
 def variables(path: Path) -> list[Variable]:
     """Describe the matrices of the file by their paths; X of each modality is a view."""
     with parsing(f"{path.suffix} file", ADVICE), h5py.File(path, "r") as file:
-        return [_describe(thing, place) for place, thing in _matrices(file)]
+        return [
+            Variable(place, found.kind, found.shape, found.dtype, "views" if is_x else "")
+            for place, found, is_x in _matrices(_open(file))
+        ]
 
 
 def read_views(path: Path, request: Request) -> MultiView:
@@ -35,79 +39,72 @@ def read_views(path: Path, request: Request) -> MultiView:
     if request.kernels or request.transpose:
         raise InputError("its matrices have samples as rows and features as columns")
     with parsing(f"{path.suffix} file", ADVICE), h5py.File(path, "r") as file:
-        places = dict(_matrices(file))
-        chosen = request.views or [p for p, thing in places.items() if _is_x(thing)]
-        unknown = [place for place in chosen if place not in places]
-        if unknown:
-            raise InputError(f"no matrix {unknown[0]!r}; it has {', '.join(places)}")
-        found, columns = {}, []
-        for place in chosen:
-            thing = places[place]
-            owner = thing.parent if _is_x(thing) else thing.parent.parent
-            found[place] = (_value(thing, place), _names(owner, "obs"))
-            in_obsm = thing.parent.name.rsplit("/", 1)[-1] == "obsm"
-            columns.append(_names(owner, "var") if not in_obsm and "var" in owner else None)
-        labels = None
+        opened, labels = _open(file), None
+        chosen = request.views or [place for place, _, is_x in _matrices(opened) if is_x]
+        views = views_of(opened, chosen)
         if isinstance(request.labels, str):
             labels = as_labels(_column(hdf5_member(file, "obs"), request.labels))
-        views = join_by_name(found, _names(file, "obs"), columns)
     return MultiView(views, labels=labels, notes=[f"Views are {', '.join(chosen)}."])
 
 
-def _matrices(file: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every matrix with its path: X, layers/..., obsm/..., after the modality in .h5mu."""
+class Matrix:
+    """A matrix in the file, which `to_memory` reads."""
+
+    def __init__(self, thing: Any) -> None:
+        self.thing, self.encoding = thing, str(hdf5_attribute(thing, "encoding-type"))
+        self.kind, self.dtype = self.encoding, ""
+        self.shape: tuple[int, ...] = ()
+        if isinstance(thing, h5py.Dataset):
+            self.shape, self.dtype = thing.shape or (), thing.dtype.name
+            matrix = len(self.shape) == 2 and thing.dtype.kind in "biuf"
+            self.kind = "matrix" if matrix else "object"
+        elif self.encoding in SPARSE:
+            self.shape = tuple(map(int, np.ravel(hdf5_attribute(thing, "shape"))))
+            self.kind, self.dtype = "sparse", "float64"
+
+    def to_memory(self) -> Any:
+        if self.kind == "matrix":
+            return native(self.thing[()])
+        if self.kind != "sparse":
+            name = self.thing.name
+            raise FileFormatError(f"{name} is not a matrix of numbers but {self.kind}")
+        names = ("data", "indices", "indptr")
+        parts = tuple(native(hdf5_member(self.thing, name)[()]) for name in names)
+        if self.encoding == "csc_matrix":
+            return sound_sparse(sp.csc_array(parts, shape=self.shape))
+        return sound_sparse(sp.csc_array(parts, shape=self.shape[::-1])).T
+
+
+def _open(file: Any) -> Any:
+    """Return an object with the attributes of a MuData or an AnnData that `views_of` uses."""
     if "mod" not in file:
-        yield from _of_anndata(file, "")
-        return
-    modalities = hdf5_member(file, "mod")
-    listed = [str(name) for name in np.ravel(hdf5_attribute(modalities, "mod-order"))]
-    for name in listed if sorted(listed) == sorted(modalities) else modalities:
-        yield from _of_anndata(hdf5_member(modalities, name), name)
+        return _open_anndata(file)
+    inside = hdf5_member(file, "mod")
+    listed = [str(name) for name in np.ravel(hdf5_attribute(inside, "mod-order"))]
+    names = listed if sorted(listed) == sorted(inside) else list(inside)
+    mod = {name: _open_anndata(hdf5_member(inside, name)) for name in names}
+    return SimpleNamespace(mod=mod, obs_names=_names(file, "obs"), obs=None, obsm={}, uns={})
 
 
-def _of_anndata(owner: Any, modality: str) -> Iterator[tuple[str, Any]]:
-    if "X" in owner:
-        yield modality or "X", hdf5_member(owner, "X")
-    for slot in SLOTS:
+def _open_anndata(owner: Any) -> Any:
+    made = SimpleNamespace(obs_names=_names(owner, "obs"), obs=None, uns={})
+    made.X = Matrix(hdf5_member(owner, "X")) if "X" in owner else None
+    for slot in ("layers", "obsm"):  # groups of matrices with a row per sample
         inside = hdf5_member(owner, slot) if slot in owner else {}
-        for name in inside:
-            yield "/".join(filter(None, (modality, slot, name))), hdf5_member(inside, name)
+        setattr(made, slot, {name: Matrix(hdf5_member(inside, name)) for name in inside})
+    if "var" in owner:
+        made.var_names = _names(owner, "var")
+    return made
 
 
-def _is_x(thing: Any) -> bool:
-    return bool(thing.name.rsplit("/", 1)[-1] == "X")
-
-
-def _describe(thing: Any, place: str) -> Variable:
-    role = "views" if _is_x(thing) else ""
-    if isinstance(thing, h5py.Dataset):
-        shape = thing.shape or ()
-        matrix = len(shape) == 2 and thing.dtype.kind in "biuf"
-        kind = "matrix" if matrix else "object"
-        return Variable(place, kind, shape, thing.dtype.name, role if matrix else "")
-    encoding = str(hdf5_attribute(thing, "encoding-type"))
-    if encoding not in SPARSE:
-        return Variable(place, encoding or "object", ())
-    return Variable(place, "sparse", _shape(thing), "float64", role)
-
-
-def _shape(thing: Any) -> tuple[int, int]:
-    rows, columns = (int(size) for size in np.ravel(hdf5_attribute(thing, "shape")))
-    return rows, columns
-
-
-def _value(thing: Any, place: str) -> Any:
-    kind = _describe(thing, place).kind
-    if kind == "matrix":
-        return native(thing[()])
-    if kind != "sparse":
-        raise FileFormatError(f"{place} is not a matrix of numbers but {kind}")
-    names = ("data", "indices", "indptr")
-    parts = tuple(native(hdf5_member(thing, name)[()]) for name in names)
-    shape = _shape(thing)
-    if hdf5_attribute(thing, "encoding-type") == "csc_matrix":
-        return sp.csr_array(sound_sparse(sp.csc_array(parts, shape=shape)))
-    return sound_sparse(sp.csc_array(parts, shape=shape[::-1])).T
+def _matrices(opened: Any) -> Iterator[tuple[str, Matrix, bool]]:
+    """Yield every matrix with its path, and whether it is X of the file or of a modality."""
+    for name, part in (modalities(opened) or {"": opened}).items():
+        if part.X is not None:
+            yield name or "X", part.X, part.X.kind in ("matrix", "sparse")
+        for slot in ("layers", "obsm"):
+            for own, matrix in getattr(part, slot).items():
+                yield "/".join(filter(None, (name, slot, own))), matrix, False
 
 
 def _names(owner: Any, axis: str) -> list[str]:
@@ -125,21 +122,16 @@ def _column(obs: Any, name: str) -> np.ndarray:
     column = hdf5_member(obs, name)
     if isinstance(column, h5py.Dataset):
         return _entries(column)
-    if "codes" in column:
-        codes = _entries(hdf5_member(column, "codes"))
-        categories = _entries(hdf5_member(column, "categories"))
-        if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= len(categories):
-            raise FileFormatError(f"the column {name} has samples without a category")
-        return np.asarray(categories[codes])
-    if "values" in column:
+    if "codes" not in column:
         return _entries(hdf5_member(column, "values"))
-    raise FileFormatError(f"the column {name} has an unknown encoding: {ADVICE}")
+    codes = _entries(hdf5_member(column, "codes"))
+    if codes.min() < 0:
+        raise FileFormatError(f"the column {name} has samples without a category")
+    return np.asarray(_entries(hdf5_member(column, "categories"))[codes])
 
 
 def _entries(dataset: Any) -> np.ndarray:
     """Read a vector of numbers or texts."""
-    if dataset.ndim != 1:
-        raise FileFormatError(f"{dataset.name} is not one column: {ADVICE}")
     if h5py.check_string_dtype(dataset.dtype) is None:
-        return np.asarray(native(dataset[()]))
+        return np.asarray(native(dataset[()])).ravel()
     return np.array([str(text) for text in dataset.asstr()[()]])

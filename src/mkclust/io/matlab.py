@@ -17,7 +17,6 @@ from .files import hdf5_attribute, hdf5_member, native, parsing, sound_sparse
 from .npz import Unreadable
 
 ADVICE = "save it again from MATLAB with -v7 or -v7.3"
-LAST_CHARACTER = 0x10FFFF
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -28,7 +27,7 @@ def load(path: Path) -> dict[str, Any]:
         if h5py.is_hdf5(path):
             with h5py.File(path, "r") as file:
                 names = [name for name in file if not name.startswith("#")]
-                return {name: _hdf5_value(hdf5_member(file, name), name, file) for name in names}
+                return {name: _hdf5_value(hdf5_member(file, name), file) for name in names}
         return _load_version5(path)
 
 
@@ -61,7 +60,7 @@ def _item(raw: Any) -> Any:
     return _value(raw)
 
 
-def _hdf5_value(thing: Any, name: str, file: Any, nested: bool = False) -> Any:
+def _hdf5_value(thing: Any, file: Any, nested: bool = False) -> Any:
     import h5py
 
     if isinstance(thing, h5py.Group):
@@ -75,14 +74,9 @@ def _hdf5_value(thing: Any, name: str, file: Any, nested: bool = False) -> Any:
     if kind == "cell":
         if nested:
             return Unreadable("cell")
-        if h5py.check_ref_dtype(thing.dtype) is not h5py.Reference:
-            raise FileFormatError(f"the cell {name} does not hold references: {ADVICE}")
-        references = thing[()].ravel()
-        if not all(references):
-            raise FileFormatError(f"the cell {name} has missing items: {ADVICE}")
-        return [_hdf5_value(file[reference], name, file, True) for reference in references]
+        return [_hdf5_value(file[reference], file, True) for reference in thing[()].ravel()]
     if kind == "char" and thing.dtype.kind in "iu":
-        return _text(np.atleast_2d(native(thing[()]).T), name)
+        return _text(np.atleast_2d(native(thing[()]).T))
     if thing.dtype.names or thing.dtype.kind == "c":
         return Unreadable("complex")
     return native(thing[()]).T if thing.dtype.kind in "biuf" else Unreadable()
@@ -97,10 +91,8 @@ def _hdf5_sparse(group: Any, rows: int) -> Any:
     return sound_sparse(sp.csc_array((values, indices, pointers), shape=shape))
 
 
-def _text(codes: np.ndarray, name: str) -> Any:
+def _text(codes: np.ndarray) -> Any:
     """Convert character codes to one string, or to an array with one string per row."""
-    if codes.size and (codes.min() < 0 or codes.max() > LAST_CHARACTER):
-        raise FileFormatError(f"the text {name} has characters that do not exist: {ADVICE}")
     words = np.ascontiguousarray(codes, dtype=np.uint32).view(f"U{codes.shape[1]}")[:, 0]
     rows = np.char.rstrip(words)
     return str(rows[0]) if len(rows) == 1 else rows

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from inspect import isfunction
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -27,7 +28,7 @@ FORMAT = "mkclust model"
 SCHEMA = 3
 ADVICE = "write it with model.save(path)"
 PLAIN = (type(None), bool, int, str)
-BUILT_IN = ("array", "dict", "dtype", "float", "list", "names", "slice", "sparse", "tuple")
+BUILT_IN = ("array", "dict", "float", "list", "names", "slice", "sparse", "tuple")
 
 _registered: dict[str, type] = {}
 Part = TypeVar("Part", bound=type)
@@ -50,11 +51,9 @@ def storable(part: Part) -> Part:
     Interval(low=0.0, high=1.0)
     """
     name = part.__name__
-    if not is_dataclass(part):
-        raise TypeError(f"{name} is not a dataclass, so it cannot be stored")
     known = _registered.get(name, part)  # a reloaded module registers its classes again
-    if name in BUILT_IN or known.__module__ != part.__module__:
-        raise TypeError(f"another kind of stored value is named {name}")
+    if not is_dataclass(part) or name in BUILT_IN or known.__module__ != part.__module__:
+        raise TypeError(f"{name} is not a dataclass, or another kind of stored value is named so")
     _registered[name] = part
     return part
 
@@ -138,10 +137,8 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise FileFormatError(f"not a saved model: {ADVICE}")
         if document.get("schema") != SCHEMA:
-            raise FileFormatError(
-                f"it has schema {document.get('schema')!r}, written by mkclust "
-                f"{document.get('version')!r}; mkclust {__version__} reads schema {SCHEMA}"
-            )
+            written = f"{document.get('schema')!r} of mkclust {document.get('version')!r}"
+            raise FileFormatError(f"schema {written}; mkclust {__version__} reads {SCHEMA}")
         odd = [name for name, value in arrays.items() if isinstance(value, npz.Unreadable)]
         if odd:
             raise FileFormatError(f"{odd[0]} holds Python objects, which are not read: {ADVICE}")
@@ -202,8 +199,6 @@ def _pack(value: Any, where: str, arrays: dict[str, np.ndarray]) -> Any:
         return {"dict": [[key, _pack(v, f"{where}[{key!r}]", arrays)] for key, v in pairs]}
     if isinstance(value, slice):
         return {"slice": [value.start, value.stop, value.step]}
-    if isinstance(value, (np.dtype, type)) and value in (np.float32, np.float64):
-        return {"dtype": np.dtype(value).name}
     if sp.issparse(value):
         stored = sp.csr_array(value)
         parts = [store(part) for part in (stored.data, stored.indices, stored.indptr)]
@@ -240,18 +235,14 @@ def _unpack(packed: Any, arrays: Mapping[str, Any]) -> Any:
         return slice(*inside)
     if kind == "float" and inside in ("nan", "inf", "-inf"):
         return float(inside)
-    if kind == "dtype" and inside in ("float32", "float64"):
-        return np.dtype(inside).type
     raise FileFormatError(f"unknown kind of value {str(kind)[:80]!r}")
 
 
 def _refusal(value: Any, where: str) -> str:
     """Return why a value cannot be saved, and what to do."""
-    kind, advice = f"a {type(value).__name__}", "keep the model with joblib"
-    if callable(value):
-        kind = f"the function {getattr(value, '__name__', value)}"
-        advice = "apply it to the views before the fit, or keep the model with joblib"
-    elif where.startswith("parameter "):
-        name = where.removeprefix("parameter ")
-        advice = f"a fitted model does not need it: call model.set_params({name}=None), then save"
+    kind = f"the function {value.__name__}" if isfunction(value) else f"a {type(value).__name__}"
+    advice = "keep the model with joblib"
+    if where.startswith("parameter "):  # a fitted model does not need it
+        name = where.removeprefix("parameter ").partition("[")[0]
+        advice += f", or call model.set_params({name}=None) and save"
     return f"{where} is {kind}, which cannot be saved without pickle; {advice}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,11 +14,10 @@ from .files import native, parsing
 ADVICE = "write it with np.savez(path, X1=..., X2=..., y=...)"
 
 
-class Unreadable:
+class Unreadable(NamedTuple):
     """Stands for a variable that holds no numbers or texts; `kind` says what it is."""
 
-    def __init__(self, kind: str = "object") -> None:
-        self.kind = kind
+    kind: str = "object"
 
 
 def load(path: Path) -> dict[str, Any]:

@@ -31,10 +31,7 @@ LABEL_NAMES = (
 VIEW_NAMES = (
     "x", "data", "fea", "feature", "features", "views", "view", "feas", "feats", "xs",
 )  # fmt: skip
-KERNEL_NAMES = (
-    "kh", "ks", "k", "kernels", "kernel", "kernelmatrices", "kernelmatrix", "kmatrix", "km",
-    "gram", "grams",
-)  # fmt: skip
+KERNEL_NAMES = ("kh", "ks", "k", "kmatrix", "km", "kraw")
 FEATURE_NAMES = (
     "gene", "genes", "geneid", "genename", "genesymbol", "symbol", "hugosymbol", "entrez",
     "entrezid", "entrezgeneid", "ensembl", "ensemblid", "ensemblgeneid", "probe", "probeid",
@@ -58,7 +55,7 @@ CLINICAL_NAMES = (
     "death", "dead", "deceased", "status", "event", "daystodeath", "daystolastfollowup",
     "followup", "diagnosis", "histology", "treatment", "smoker", "smoking", "bmi",
 )  # fmt: skip
-NO_LABELS = "No labels, as asked."
+UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
 WHOLE = 2**53  # larger integers are not all representable as floats
 
 
@@ -74,6 +71,19 @@ class Request:
     drop_columns: tuple[str, ...] = ()
     sep: str | None = None
     decimal: str | None = None
+
+    def __post_init__(self) -> None:
+        names = (*(self.views or ()), *self.drop_columns)
+        if self.views == () or not all(isinstance(name, str) for name in names):
+            raise InputError("views and drop_columns must be names, and views at least one")
+        for name, value in (("labels", self.labels), ("id", self.id)):
+            if not (value is None or value is False or isinstance(value, str)):
+                raise InputError(f"{name} must be a name, False or None, got {value!r}")
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"decimal must be '.' or ',', got {self.decimal!r}")
+        sep = ";" if self.sep is None else self.sep
+        if not isinstance(sep, str) or len(sep) != 1 or sep in UNUSABLE + (self.decimal or ""):
+            raise InputError(f"sep must be one character between cells, such as ';', got {sep!r}")
 
 
 @dataclass(frozen=True)
@@ -102,40 +112,21 @@ class Variable:
     items: tuple[Variable, ...] = ()
 
     @property
-    def is_matrix(self) -> bool:
-        """Whether it is a nonempty real matrix, dense or sparse."""
-        return self.kind in ("matrix", "sparse") and len(self.shape) == 2 and min(self.shape) > 0
+    def matrices(self) -> list[tuple[int, ...]]:
+        """Shapes of the real matrices that it holds; none where it holds anything else.
 
-    @property
-    def holds_matrices(self) -> bool:
-        """Whether it is a cell of matrices, at least one with more than one entry."""
-        return (
-            self.kind == "cell"
-            and all(item.is_matrix for item in self.items)
-            and any(prod(item.shape) > 1 for item in self.items)
-        )
-
-    @property
-    def is_stack(self) -> bool:
-        """Whether it is a nonempty stack of matrices."""
-        return self.kind == "stack" and min(self.shape) > 0
-
-    @property
-    def is_square(self) -> bool:
-        """Whether all its matrices are square."""
-        if self.is_stack:
-            return self.stack_axis(-1) != -1
-        return all(m.is_matrix and len({*m.shape}) == 1 for m in self.items or (self,))
-
-    def stack_axis(self, usual: int) -> int:
-        """Return the axis along which a stack holds square matrices; `usual` if there is none.
-
-        >>> Variable("KH", "stack", (60, 60, 4)).stack_axis(0)
-        2
+        >>> Variable("KH", "stack", (60, 60, 2)).matrices
+        [(60, 60), (60, 60)]
         """
-        first, middle, last = self.shape
-        square = {0: middle == last, 2: first == middle}
-        return usual if square.get(usual) or not any(square.values()) else 2 if square[2] else 0
+        if self.kind == "stack":
+            first, size, last = self.shape
+            count = prod(self.shape) // max(size, 1) ** 2
+            return [(size, size)] * count if size in (first, last) else []
+        items = self.items if self.kind == "cell" else (self,)
+        shapes = [m.shape for m in items if m.kind in ("matrix", "sparse") and len(m.shape) == 2]
+        real = len(shapes) == len(items) and all(min(shape) > 0 for shape in shapes)
+        numbers = self.kind == "cell" and all(prod(shape) == 1 for shape in shapes)
+        return shapes if real and not numbers else []
 
     @property
     def entries(self) -> int | None:
@@ -193,7 +184,7 @@ def is_kernel_name(name: str) -> bool:
     [True, True, True, True, False]
     """
     word = plain(name).rstrip("0123456789")
-    return word in KERNEL_NAMES or word == "kraw" or word.startswith(("kernel", "gram"))
+    return word in KERNEL_NAMES or word.startswith(("kernel", "gram"))
 
 
 def is_feature_name(name: object) -> bool:
@@ -252,55 +243,35 @@ def assign(
     samples = None if labels is None else labels.entries
     sources = _choose_views(variables if request.views else others, request, samples)
     views: dict[str, Any] = {}
-    alone = [source.name for source in sources if source.is_matrix]
-    notes = [f"Views are {', '.join(alone)}."] if alone else []
     for source in sources:
-        found = _matrices(source, loaded[source.name], usual_axis)
-        views |= found
-        if not source.is_matrix:
-            shown = ", ".join(found)
-            notes.append(f"The {source.kind} {source.name} gave {len(found)} views: {shown}.")
+        views |= _split(source, loaded[source.name], usual_axis)
+    whole = ", ".join(str(source) for source in sources if source.name not in views)
+    notes = [f"Views are {', '.join(views)}{whole and f', from {whole}'}."]
     shapes = [view.shape for view in views.values()]
-    like_kernels = all(source.is_stack or is_kernel_name(source.name) for source in sources)
-    kernels, why_kernels = are_kernels(shapes, like_kernels, request.kernels)
-    turned = False if request.transpose is None or kernels else request.transpose
-    why_turned = "" if kernels else f"{'Transposed' if turned else 'Not transposed'}, as asked."
-    if kernels or request.transpose is None:
-        turned, why = orientation(shapes, samples, "" if labels is None else labels.name)
-        why_turned = "" if kernels else f"{'Transposed' if turned else 'Not transposed'}: {why}."
-    titles = next((v for v in others if _names_views(v, sources, len(views))), None)
-    roles = {source.name: "kernels" if kernels else "views" for source in sources}
-    special = ((titles, "view names"), (index, "sample names"), (labels, "labels"))
-    roles |= {variable.name: role for variable, role in special if variable is not None}
-    count = shapes[0][1 if turned else 0]
-    ignored = {v.name: _why_ignored(v, count) for v in variables if v.name not in roles}
-    roles |= {name: f"ignored: {why}" for name, why in ignored.items()}
-    notes += [why_kernels, why_turned]
+    like_kernels = all(v.kind == "stack" or is_kernel_name(v.name) for v in sources)
+    kernels, why = are_kernels(shapes, like_kernels, request.kernels)
+    notes.append(why)
+    named = "" if labels is None else labels.name
+    turned, why = orientation(shapes, samples, named, None if kernels else request.transpose)
+    if not kernels:
+        notes.append(f"{'Transposed' if turned else 'Not transposed'}{why}.")
     if labels is not None:
         notes.append(f"Labels come from {labels.name}.")
-    else:
-        asked = request.labels is False
-        notes.append(NO_LABELS if asked else "No labels: nothing is named like them.")
-    notes += [f"Ignored {name}: {why}." for name, why in ignored.items()]
-    names = list(views)
-    if titles is not None:
-        names = [str(text).strip() for text in loaded[titles.name]]
-        notes.append(f"The names {', '.join(names)} come from {titles.name}.")
-    return roles, {
-        "views": [view.T if turned else view for view in views.values()],
-        "names": names,
+    elif request.labels is None:
+        notes.append("No labels: nothing is named like them.")
+    special = {"sample names": index, "labels": labels}
+    roles = {source.name: "kernels" if kernels else "views" for source in sources}
+    roles |= {found.name: role for role, found in special.items() if found is not None}
+    ignored = [variable for variable in variables if variable.name not in roles]
+    if ignored:
+        notes.append(f"Ignored {_list_variables(ignored)}: choose with views=... or labels=...")
+    return roles | {variable.name: "ignored" for variable in ignored}, {
+        "views": {name: view.T if turned else view for name, view in views.items()},
         "kernels": kernels,
-        "labels": None if labels is None else _labels(labels.name, loaded),
-        "index": None if index is None else as_labels(loaded[index.name]),
-        "notes": list(filter(None, notes)),
+        "labels": None if labels is None else as_labels(loaded[labels.name], labels.name),
+        "index": None if index is None else as_labels(loaded[index.name], index.name),
+        "notes": notes,
     }
-
-
-def _labels(name: str, loaded: Mapping[str, Any]) -> np.ndarray:
-    try:
-        return as_labels(loaded[name])
-    except FileFormatError as error:
-        raise FileFormatError(f"labels {name}: {error}; pass labels=False for none") from None
 
 
 def _choose_labels(variables: Sequence[Variable], wanted: Name) -> Variable | None:
@@ -345,36 +316,33 @@ def _choose_views(
     if request.views is not None:
         wanted = [_named(variables, name, "views") for name in request.views]
         for variable in wanted:
-            if not (variable.is_matrix or variable.holds_matrices or variable.is_stack):
-                raise InputError(
-                    f"views={variable.name!r} cannot be read as numbers: it is {variable}"
-                )
+            if not variable.matrices:
+                raise InputError(f"views=... cannot be read as numbers: it is {variable}")
         return wanted
-    free = [v for v in variables if not is_label_name(v.name)]
+    free = [v for v in variables if v.matrices and not is_label_name(v.name)]
     if request.kernels:
-        free = [v for v in free if v.is_square] or free
-    cells = [v for v in free if v.holds_matrices]
+        free = [v for v in free if _are_square(v)] or free
+    cells = [v for v in free if v.kind == "cell"]
     cells.sort(key=lambda v: (_rank(v.name, VIEW_NAMES), -len(v.items)))
-    stacks = [v for v in free if v.is_stack and v.is_square]
+    stacks = [v for v in free if v.kind == "stack"]
     stacks.sort(key=lambda v: (samples not in (None, *v.shape), _rank(v.name, KERNEL_NAMES)))
-    chosen = cells[:1] or stacks[:1] or _separate_matrices(free, samples)
+    matrices = [v for v in free if v.kind in ("matrix", "sparse") and min(v.shape) > 1]
+    chosen = cells[:1] or stacks[:1] or _separate_matrices(matrices, samples)
     if not chosen:
-        raise FileFormatError(
-            "no views found: neither a cell of matrices nor a matrix nor a stack of kernels; it "
-            f"has {_list_variables(variables)}; choose with views=..."
-        )
+        raise FileFormatError(f"no views found among {_list_variables(variables)}")
     return chosen
 
 
-def _separate_matrices(variables: Sequence[Variable], samples: int | None) -> list[Variable]:
-    """Return separate matrices: a numbered family such as X1, X2, or all with equal row counts.
+def _are_square(variable: Variable) -> bool:
+    return all(rows == columns for rows, columns in variable.matrices)
 
-    Square matrices named like kernels are left out if there are others: the two are not mixed.
+
+def _separate_matrices(matrices: Sequence[Variable], samples: int | None) -> list[Variable]:
+    """Return matrices with as many rows or columns as samples, or with the most frequent height.
+
+    They are ordered by the numbers at the end of their names, otherwise as in the file. Square
+    matrices named like kernels are left out if there are others: the two are not mixed.
     """
-    family = _family([v for v in variables if v.is_matrix and samples in (None, *v.shape)])
-    if family:
-        return family
-    matrices = [v for v in variables if v.is_matrix and min(v.shape) > 1]
     rows = Counter(v.shape[0] for v in matrices)
     if samples is not None:
         by_axis = ([v for v in matrices if v.shape[axis] == samples] for axis in (0, 1))
@@ -382,31 +350,17 @@ def _separate_matrices(variables: Sequence[Variable], samples: int | None) -> li
     elif len(rows) > 1 and len({v.shape[1] for v in matrices}) > 1:
         most = rows.most_common(1)[0][0]
         matrices = [v for v in matrices if v.shape[0] == most]
-    return [v for v in matrices if not (is_kernel_name(v.name) and v.is_square)] or matrices
+    chosen = [v for v in matrices if not (is_kernel_name(v.name) and _are_square(v))] or matrices
+    return sorted(chosen, key=lambda v: int("0" + re.split(r"\D", v.name[-9:])[-1]))
 
 
-def _family(matrices: Sequence[Variable]) -> list[Variable]:
-    """Return the largest set of variables whose names differ only in a number and share a size."""
-    families: dict[str, dict[int, Variable]] = {}
-    for variable in matrices:
-        if match := re.fullmatch(r"(.*?)(\d{1,9})", variable.name):
-            families.setdefault(plain(match[1]), {})[int(match[2])] = variable
-    found: list[Variable] = []
-    for members in families.values():
-        family = [members[number] for number in sorted(members)]
-        share = any(len({v.shape[axis] for v in family}) == 1 for axis in (0, 1))
-        wide = any(min(v.shape) > 1 for v in family)
-        if share and wide and len(family) > max(1, len(found)):
-            found = family
-    return found
-
-
-def _matrices(source: Variable, value: Any, usual_axis: int) -> dict[str, Any]:
+def _split(source: Variable, value: Any, usual_axis: int) -> dict[str, Any]:
     """Return the matrices of a variable: itself, the items of a cell, or the slices of a stack."""
-    if source.is_matrix:
-        return {source.name: value}
     if source.kind == "stack":
-        value = np.moveaxis(value, source.stack_axis(usual_axis), 0)
+        first, size, last = source.shape
+        value = np.moveaxis(value, usual_axis if first == last else 0 if size == last else 2, 0)
+    elif source.kind != "cell":
+        return {source.name: value}
     return {f"{source.name}{p}": matrix for p, matrix in enumerate(value, start=1)}
 
 
@@ -426,63 +380,37 @@ def are_kernels(
 
 
 def orientation(
-    shapes: Sequence[tuple[int, int]], samples: int | None, labels: str
+    shapes: Sequence[tuple[int, int]], samples: int | None, labels: str, forced: bool | None = None
 ) -> tuple[bool, str]:
     """Return whether samples are columns, and why: by the number of labels, else by equal sizes.
 
     >>> orientation([(512, 400), (59, 400)], None, "y")
-    (True, 'the views share their number of columns, 400, and not that of rows')
+    (True, ': the columns are equally many, 400, and the rows are not')
     """
     rows, columns = {shape[0] for shape in shapes}, {shape[1] for shape in shapes}
+    if forced is not None:
+        return forced, ", as asked"
     if samples is not None:
         for side, sizes in (("rows", rows), ("columns", columns)):
             if sizes == {samples}:
-                why = f"the {side} are as many as the labels in {labels}, {samples}"
+                why = f": the {side} are as many as the labels in {labels}, {samples}"
                 return side == "columns", why
+        fit = f"fit neither the rows nor the columns of the views ({_sizes(shapes)})"
         raise FileFormatError(
-            f"the {samples} labels in {labels} fit neither the rows nor the columns of the views "
-            f"({_sizes(shapes)}); pass labels=False, or the name of the right labels"
+            f"the {samples} labels in {labels} {fit}: pass other labels, or False"
         )
     if len(rows) == 1:
         square = len(columns) == 1 and len(shapes) > 1
         also = "; so are the columns: pass transpose=True if those are samples" if square else ""
-        return False, f"the rows are equally many, {min(rows)}{also}"
+        return False, f": the rows are equally many, {min(rows)}{also}"
     if len(columns) == 1:
-        size = min(columns)
-        return True, f"the views share their number of columns, {size}, and not that of rows"
-    raise FileFormatError(
-        f"the views share neither their rows nor their columns ({_sizes(shapes)}); choose the "
-        "right ones with views=..."
-    )
+        return True, f": the columns are equally many, {min(columns)}, and the rows are not"
+    raise FileFormatError(f"views of different samples ({_sizes(shapes)}): choose with views=...")
 
 
 def _sizes(shapes: Sequence[tuple[int, int]]) -> str:
     shown = ", ".join(f"{rows}x{columns}" for rows, columns in shapes[:6])
     return shown + (", ..." if len(shapes) > 6 else "")
-
-
-def _names_views(variable: Variable, sources: Sequence[Variable], count: int) -> bool:
-    """Return whether a variable is a cell with one text per view, and named so."""
-    word = plain(variable.name)
-    return (
-        variable.kind == "cell"
-        and len(variable.items) == count == len(sources[0].items)
-        and all(item.kind == "text" for item in variable.items)
-        and any(hint in word for hint in ("view", "name", "meaning"))
-        and not any(other in word for other in ("class", "label", "sample"))
-    )
-
-
-def _why_ignored(variable: Variable, samples: int) -> str:
-    if variable.entries == 1:
-        return "a single value"
-    if variable.entries == samples:
-        return f'one value per sample; choose it with labels="{variable.name}"'
-    if variable.entries is not None:
-        return f"{variable.entries} values, where there are {samples} samples"
-    if variable.is_matrix or variable.holds_matrices or variable.is_stack:
-        return f'not needed; choose it with views="{variable.name}"'
-    return f"a {variable.kind}, which holds no real numbers"
 
 
 # ---------------------------------------------------------------- columns of tables
@@ -515,13 +443,11 @@ def clinical_columns(texts: Sequence[str], numbers: Sequence[str]) -> list[str]:
 def label_column(columns: Sequence[str], wanted: Name) -> str | None:
     """Return the column of a table with the classes: the wanted one, else the one named so."""
     if isinstance(wanted, str):
-        like = [name for name in columns if name == wanted]
-    else:  # a single letter does not identify classes: x, y, z are coordinates
-        like = [name for name in columns if is_label_name(name) and len(plain(name)) > 1]
+        return wanted if wanted in columns else None
+    # a single letter does not identify classes: x, y, z are coordinates
+    like = [name for name in columns if is_label_name(name) and len(plain(name)) > 1]
     if len(like) > 1:
-        raise FileFormatError(
-            f"several columns could hold the labels ({', '.join(like)}): choose with labels=..."
-        )
+        raise FileFormatError(f"choose with labels=... which column holds them: {', '.join(like)}")
     return like[0] if like else None
 
 
@@ -533,22 +459,17 @@ def split_classes(columns: Sequence[str], wanted: Name) -> tuple[int | None, int
     """
     if isinstance(wanted, str) and wanted not in columns:
         raise InputError(f"no column {wanted!r} for id=...; it has {', '.join(columns)}")
+    if len(columns) > 2:
+        raise FileFormatError("more columns than one of labels and one of sample names")
     if len(columns) == 1:
         return None, 0
-    if len(columns) > 2:
-        raise FileFormatError(
-            "it should have one column of labels, and at most one of sample names, but has "
-            f"{len(columns)} columns"
-        )
-    labels = label_column([name for name in columns if name != wanted], None)
-    rest = [name for name in columns if name != labels]
-    keys = [wanted] if isinstance(wanted, str) else list(filter(may_be_key_name, rest))
-    names = columns.index((keys or rest)[0])
+    last = may_be_key_name(columns[1]) and not may_be_key_name(columns[0])
+    names = columns.index(wanted) if wanted else int(last or is_label_name(columns[0]))
     return names, 1 - names
 
 
-def as_labels(value: Any) -> np.ndarray:
-    """Convert labels to a 1-D array.
+def as_labels(value: Any, name: str = "") -> np.ndarray:
+    """Convert labels to a 1-D array; `name` is that of the variable or column.
 
     Whole numbers become int64. A list of equal vectors becomes one of them.
 
@@ -564,14 +485,15 @@ def as_labels(value: Any) -> np.ndarray:
         elif all(np.array_equal(vector, vectors[0]) for vector in vectors):
             value = vectors[0]
         else:
-            raise FileFormatError("the label vectors of the views differ")
+            raise FileFormatError(f"labels {name}: the vectors of the views differ")
     labels = np.asarray(value).ravel()
-    if labels.dtype.kind == "U":
-        return np.char.strip(labels)
+    if labels.dtype.kind in "OU":
+        return np.char.strip(labels.astype(str))
     if labels.dtype.kind == "f":
         odd = np.flatnonzero(~np.isfinite(labels))
         if len(odd):
-            raise FileFormatError(f"the label of sample {odd[0]} is missing or infinite")
+            why = f"the label of sample {odd[0]} is missing or infinite"
+            raise FileFormatError(f"labels {name}: {why}; pass labels=False for none")
         whole = (labels == np.round(labels)).all() and (np.abs(labels) < WHOLE).all()
         return labels.astype(np.int64) if whole else labels
     return labels.astype(np.int64) if labels.dtype.kind in "biu" else labels

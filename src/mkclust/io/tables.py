@@ -12,14 +12,13 @@ import gzip
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
-from itertools import islice
-from numbers import Number
+from itertools import islice, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,8 +26,7 @@ import pandas as pd
 from ..data.alignment import as_text, is_key_name
 from ..data.values import SHOWN, list_names
 from ..exceptions import FileFormatError, InputError
-from .files import TABLES, TEXTS, as_path, check_regular, kind_of, naming, parsing, require
-from .roles import is_label_name
+from .files import TABLES, TEXTS, as_path, check_regular, kind_of, naming, parsing, view_name
 
 SEPARATORS = "\t;,"  # in this order: commas also occur as decimal points and inside names
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "#n/a")
@@ -41,39 +39,63 @@ WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 Rows = list[list[str]]
+Sign = str | None
 
 
-class Table(NamedTuple):
-    """A file, or a sheet of a workbook, as a frame.
+@dataclass(eq=False)
+class Table:
+    """A file, or a sheet of a workbook, and what was read from it.
 
     Attributes
     ----------
+    name : str
+        Name of the view.
+    path : Path
+    text : str, optional
+        The sheet, as a .csv file would have it.
     frame : DataFrame
         Its index holds names of rows, as text, where the file marks them as such. Columns without
         a header are numbered 0, 1, ...
     notes : list of str
         What was found in an unusual form.
     decimal : {".", ","}
+    labels : Series, optional
+        A column of classes, set aside.
     """
 
-    frame: Any
-    notes: list[str]
+    name: str
+    path: Path
+    text: str | None = None
+    frame: Any = None
+    notes: list[str] = field(default_factory=list)
     decimal: str = "."
+    labels: Any = None
+
+    @property
+    def named(self) -> bool:
+        """Whether the rows have names, as texts."""
+        return self.frame.index.dtype.kind not in "iu"
+
+    @property
+    def columns(self) -> list[str]:
+        return [str(column) for column in self.frame.columns]
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The columns; None where they are only numbered."""
+        return None if self.columns == [str(p) for p in range(len(self.columns))] else self.columns
 
 
-def read_table(
-    path: Any, *, sep: str | None = None, decimal: str | None = None, sheet: str | None = None
-) -> Any:
+def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
     """Read one table, with all its columns, as a frame.
 
     Parameters
     ----------
     path : path
-        A .csv, .tsv, .txt (or .gz of them), .xlsx or .parquet file.
+        A .csv, .tsv, .txt (or .gz of them), .xlsx or .parquet file. Of a workbook, only one sheet
+        may hold something.
     sep, decimal : str, optional
         Character between cells and decimal sign of a text table; found by default.
-    sheet : str, optional
-        Sheet of a workbook, which is needed where several hold something.
 
     Returns
     -------
@@ -90,75 +112,70 @@ def read_table(
         check_regular(file)
         if kind_of(file) not in TABLES:
             raise FileFormatError(f"not a table: {kind_of(file)}; tables are {', '.join(TABLES)}")
-        return load_table(file, sep, decimal, sheet=sheet).frame
+        table = Table(view_name(file), file)
+        load_table(table, sep, decimal)
+        return table.frame
 
 
-def load_table(
-    path: Path,
-    sep: str | None = None,
-    decimal: str | None = None,
-    classes: bool = False,
-    sheet: str | None = None,
-) -> Table:
-    """Read one table; `classes` for a file of labels, whose cells stay text."""
-    if kind_of(path) in TEXTS:
+def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
+    """Read the frame of a table."""
+    kind = kind_of(table.path)
+    if kind in TEXTS:
         with parsing("table", TEXT_ADVICE):
-            return _load_text(path, sep, decimal, classes)
-    if kind_of(path) == ".parquet":
-        require("pyarrow", "parquet", ".parquet")
+            _load_text(table, sep, decimal)
+    elif kind == ".parquet":
         with parsing("Parquet file", PARQUET_ADVICE):
-            return _load_parquet(path, classes)
-    sheets, _ = find_sheets(path)
-    if sheet is None and len(sheets) > 1:
-        raise InputError(f"it has several sheets, of which one is needed: {', '.join(sheets)}")
-    if sheet is not None and sheet not in sheets:
-        raise InputError(f"no sheet {sheet!r}; it has {', '.join(sheets)}")
-    with parsing("workbook", EXCEL_ADVICE):
-        text = _sheet_as_text(path, sheet or sheets[0])
-        return _parse(partial(StringIO, text), StringIO(text), ",", decimal, classes)
+            table.frame = _load_parquet(table.path)
+    else:
+        sheets, _ = read_sheets(table.path) if table.text is None else ([table], [])
+        if len(sheets) > 1:
+            names = ", ".join(sheet.name for sheet in sheets)
+            raise InputError(f"it has several sheets ({names}): save the one that is meant alone")
+        text = str(sheets[0].text)
+        with parsing("workbook", EXCEL_ADVICE):
+            _parse(table, partial(StringIO, text), StringIO(text), ",", decimal)
 
 
-def find_sheets(path: Path) -> tuple[list[str], list[str]]:
-    """Return the names of the sheets that hold something, and notes on the others."""
+def read_sheets(path: Path) -> tuple[list[Table], list[str]]:
+    """Return the sheets of a workbook that hold something, and notes on the others.
+
+    A sheet alone has the name of the file.
+    """
     found, notes = [], []
-    with parsing("workbook", EXCEL_ADVICE), _workbook(path) as book:
-        for sheet in book.book.worksheets:
-            hidden = sheet.sheet_state != "visible"
-            if (
-                hidden
-                or book.parse(sheet.title, header=None, nrows=SAMPLED).dropna(how="all").empty
-            ):
-                kind = "hidden" if hidden else "empty"
-                notes.append(f"Ignored the {kind} sheet {sheet.title!r} of {path.name}.")
-            else:
-                found.append(sheet.title)
+    with parsing("workbook", EXCEL_ADVICE), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of parts that hold no cells, such as validation rules
+        with pd.ExcelFile(path, engine="openpyxl") as book:
+            for sheet in book.book.worksheets:
+                text = _sheet_as_text(book, sheet.title)
+                if sheet.sheet_state == "visible" and text:
+                    found.append(Table(sheet.title, path, text))
+                else:
+                    kind = "hidden" if text else "empty"
+                    notes.append(f"Ignored the {kind} sheet {sheet.title!r} of {path.name}.")
     if not found:
         raise FileFormatError("no sheet of it holds anything")
+    if len(found) == 1:
+        found[0].name = view_name(path)
     return found, notes
 
 
-def text_positions(frame: Any) -> list[int]:
-    """Return the positions of the columns that are not numbers."""
-    return [p for p, kind in enumerate(frame.dtypes) if getattr(kind, "kind", "O") not in "iufb"]
-
-
-def not_numeric(frame: Any, decimal: str = ".") -> str:
+def not_numeric(table: Table) -> str:
     """Return what is wrong with columns that are not numbers, and the ways out; empty if none.
 
     >>> import pandas as pd
-    >>> not_numeric(pd.DataFrame({"a": [1, 2], "town": ["rome", "oslo"]}))[:41]
+    >>> town = pd.DataFrame({"a": [1, 2], "town": ["rome", "oslo"]})
+    >>> not_numeric(Table("people", Path("people.csv"), frame=town))[:41]
     "column 'town' is not numeric: 'rome' in r"
     """
-    bad = text_positions(frame)
-    if not bad:
+    bad = [getattr(kind, "kind", "O") not in "iufb" for kind in table.frame.dtypes]
+    if not any(bad):
         return ""
-    numbered = list(frame.columns) == list(range(frame.shape[1]))
-    names = [str(p + 1 if numbered else frame.columns[p]) for p in bad]
-    cells = frame.iloc[:, bad[0]].dropna().map(str)
-    wrong = cells[_numbers(cells, decimal).isna().to_numpy()]
+    names = [str(name) for name in table.frame.columns[bad]]
+    cells = table.frame.iloc[:, bad.index(True)].dropna().map(str)
+    wrong = cells[_numbers(cells, table.decimal).isna().to_numpy()]
     first = (wrong if len(wrong) else cells).head(1)
     shown = ", ".join(f"{cell[:40]!r} in row {at!r}" for at, cell in first.items())
-    other, sign = (WITH_POINT, ".") if decimal == "," else (WITH_COMMA, ",")
+    other, sign = (WITH_POINT, ".") if table.decimal == "," else (WITH_COMMA, ",")
     hint = f"; pass decimal={sign!r} if numbers are written so"
     several = len(names) > 1
     return (
@@ -172,66 +189,59 @@ def not_numeric(frame: Any, decimal: str = ".") -> str:
 # ---------------------------------------------------------------- the formats
 
 
-def _load_text(path: Path, sep: str | None, decimal: str | None, classes: bool) -> Table:
-    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with opened(path, "rb") as file:
+def _load_text(table: Table, sep: Sign, decimal: Sign) -> None:
+    opened: Any = gzip.open if table.path.suffix.lower() == ".gz" else open
+    with opened(table.path, "rb") as file:
         marks = (b"\xff\xfe", b"\xfe\xff")  # of Excel's Unicode text
         encoding = "utf-16" if file.read(2) in marks else "utf-8-sig"
-    opener = partial(opened, path, "rt", encoding=encoding, newline="")
-    return _parse(opener, path, sep, decimal, classes, encoding)
+    opener = partial(opened, table.path, "rt", encoding=encoding, newline="")
+    _parse(table, opener, table.path, sep, decimal, encoding)
 
 
 def _parse(
-    opener: Callable[[], Any],
-    source: Any,
-    sep: str | None,
-    decimal: str | None,
-    classes: bool,
-    encoding: str | None = None,
-) -> Table:
+    table: Table, opener: Any, source: Any, sep: Sign, decimal: Sign, encoding: str | None = None
+) -> None:
     """Find the form of a text from its first lines, and parse it with pandas.
 
     Parameters
     ----------
+    table : Table
+        Its frame, notes and decimal sign are set.
     opener : callable
         Opens the text, to read lines of it.
     source : Path or StringIO
         The text, for pandas; it reads a path faster than an open file.
-    sep, decimal, classes
-        As in `load_table`.
+    sep, decimal
+        As in `read_table`.
     encoding : str, optional
     """
     with opener() as file:
         comments, lines = _first_lines(file)
-    sep = sep or _find_separator(lines, decimal, classes)
+    sep = sep or _find_separator(lines, decimal)
     rows, ends = _split(lines, sep)
     commented = _split([line.lstrip("#! ") for line in comments[-1:]], sep)[0]
-    names, body, skipped = _find_header(rows, classes), rows, len(comments)
+    names, body, skipped = _find_header(rows), rows, len(comments)
     if names is not None:
         body, skipped = rows[1:], skipped + ends[0]
     elif commented and len(commented[0]) == len(rows[0]):  # as numpy.savetxt writes the header
         names = [name.strip() for name in commented[0]]
-    notes: list[str] = []
-    sign = "." if classes else decimal or _find_decimal(body, notes)
-    width = max(map(len, body))
-    named = not classes and any(is_text(row[0]) for row in body)
-    codes = dict.fromkeys(_codes(body, width), str)
+    table.decimal = decimal or _find_decimal(body, table.notes)
+    texts = any(is_text(row[0]) for row in body)
     frame = pd.read_csv(
         source, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
-        encoding=encoding, decimal=sign, low_memory=False, skipinitialspace=True,
+        encoding=encoding, decimal=table.decimal, low_memory=False, skipinitialspace=True,
         float_precision="round_trip",  # the nearest number, as other readers of the file take it
         comment="!" if any(line.startswith("!") for line in comments) else None,
-        dtype=str if classes else codes, na_values=[""] if classes else SPELLED,
-        keep_default_na=False, converters={0: str} if named else None,  # a sample named NA
+        dtype=dict.fromkeys(_codes(body), str), na_values=SPELLED, keep_default_na=False,
+        converters={0: str} if texts else None,  # a sample named NA
     )  # fmt: skip
-    if named:
+    if texts:
         frame[0] = frame[0].where(frame[0] != "", np.nan)
-    table = _finish(frame, names, sign, notes, classes, sep)
-    width = table.frame.shape[1] + (table.frame.index.dtype == object)
+    table.frame = _finish(frame, names, table, sep)
+    width = table.frame.shape[1] + table.named
     if frame.iloc[:, width - 1].isna().any():
         with opener() as file:
             _refuse_short_rows(islice(file, skipped, None), sep, width, skipped)
-    return table
 
 
 def _refuse_short_rows(lines: Iterator[str], sep: str, width: int, skipped: int) -> None:
@@ -239,66 +249,53 @@ def _refuse_short_rows(lines: Iterator[str], sep: str, width: int, skipped: int)
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep == " ")
     for row in reader:
         if row and len(row) < width and not row[0].startswith("!"):
-            raise FileFormatError(
-                f"line {skipped + reader.line_num} has {len(row)} cells, but others have {width}"
-            )
+            line = skipped + reader.line_num
+            raise FileFormatError(f"line {line} has {len(row)} cells, but others have {width}")
 
 
-def _sheet_as_text(path: Path, sheet: str) -> str:
+def _sheet_as_text(book: Any, sheet: str) -> str:
     """Return a sheet as a .csv file would have it, without empty rows."""
-    with _workbook(path) as book:
-        grid = book.parse(sheet, header=None, dtype=object, keep_default_na=False, na_values=[""])
+    grid = book.parse(sheet, header=None, dtype=object, keep_default_na=False, na_values=[""])
     cells = grid.dropna(how="all").map(lambda cell: int(cell) if isinstance(cell, bool) else cell)
-    return str(cells.to_csv(header=False, index=False))
+    return str(cells.to_csv(header=False, index=False)) if cells.size else ""
 
 
-def _load_parquet(path: Path, classes: bool) -> Table:
+def _load_parquet(path: Path) -> Any:
     frame = pd.read_parquet(path)
     frame = frame.set_axis(frame.columns.astype(str), axis=1)
     if not frame.columns.is_unique or not frame.size:
         raise FileFormatError("it needs rows, and columns with different names")
     if not isinstance(frame.index, pd.RangeIndex):
-        frame = frame.set_axis(frame.index.astype(str))
-        frame = frame.rename_axis("id").reset_index() if classes else frame
+        frame = frame.set_axis(pd.Index(as_text(frame.index), name=frame.index.name))
     for p, kind in enumerate(frame.dtypes):
         if getattr(kind, "kind", "O") not in "iufbmM":
             frame.isetitem(p, _typed(frame.iloc[:, p].astype(object), "."))
-    return Table(frame, [])
+    return frame
 
 
-def _finish(
-    frame: Any,
-    names: list[str] | None,
-    decimal: str,
-    notes: list[str],
-    classes: bool,
-    sep: str = "",
-) -> Table:
+def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
     """Name rows and columns, leave out empty margins, and convert columns to numbers."""
-    row_names = names is not None and not names[0] and not classes
-    if names is not None and not classes and _has_row_names(frame, len(names), sep):
+    notes, row_names = table.notes, names is not None and not names[0]
+    if names is not None and _has_row_names(frame, len(names), sep):
         notes.append("The header has no name for the first column, as R writes row names.")
         names, row_names = ["", *names], True
     if names is None:
-        full = np.flatnonzero(frame.notna().any().to_numpy())
-        width = int(full[-1]) + 1 if len(full) else 0
+        width = max(np.flatnonzero(frame.notna().any()), default=-1) + 1
     else:
         width = len(names)
     if frame.shape[1] < width or frame.iloc[:, width:].notna().to_numpy().any():
+        hint = "if a comma is the decimal sign, pass decimal=',' and another sep=..."
         raise FileFormatError(
-            f"its rows have {frame.shape[1]} cells, but the header {width}; if a comma is the "
-            "decimal sign, pass decimal=',' and another sep=..."
+            f"its rows have {frame.shape[1]} cells, but the header {width}; {hint}"
         )
     if frame.shape[1] > width:
         notes.append(f"Columns after {width}, which are empty, were left out.")
         frame = frame.iloc[:, :width].copy()
     if names is not None:
         frame.columns = names
-    if classes:
-        return Table(frame, notes)
     for p, kind in enumerate(frame.dtypes):
         if kind.kind == "O":
-            frame.isetitem(p, _typed(frame.iloc[:, p], decimal))
+            frame.isetitem(p, _typed(frame.iloc[:, p], table.decimal))
     if not frame.size:
         raise FileFormatError("it has no rows, or no columns")
     first = frame.iloc[:, 0]
@@ -308,12 +305,11 @@ def _finish(
         notes += [f"{int(empty.sum())} empty rows were left out."] if empty.any() else []
         frame = frame[~empty].reset_index(drop=True)
     if row_names or (names is None and first.dtype == object):
-        index, frame = as_text(frame.iloc[:, 0]), frame.iloc[:, 1:]
-        frame = frame.set_axis(index)
+        frame = frame.iloc[:, 1:].set_axis(as_text(frame.iloc[:, 0]))
         frame.columns = range(frame.shape[1]) if names is None else frame.columns
     if not frame.size:
         raise FileFormatError("it has no columns of numbers; name the separator with sep=...")
-    return Table(frame, notes, decimal)
+    return frame
 
 
 def _has_row_names(frame: Any, width: int, sep: str) -> bool:
@@ -322,9 +318,8 @@ def _has_row_names(frame: Any, width: int, sep: str) -> bool:
     The names are texts, or distinct numbers; where commas separate, these must ascend, because a
     comma may be a decimal sign.
     """
-    if frame.shape[1] <= width or frame.iloc[:, width].isna().all():
-        return False
-    if frame.iloc[:, width + 1 :].notna().to_numpy().any():
+    filled = frame.iloc[:, width:].notna().any().tolist()
+    if filled[:1] != [True] or any(filled[1:]):
         return False
     numbers = pd.to_numeric(frame.iloc[:, 0], errors="coerce")
     ordered = sep != "," or numbers.is_monotonic_increasing
@@ -332,21 +327,15 @@ def _has_row_names(frame: Any, width: int, sep: str) -> bool:
 
 
 def _typed(column: Any, decimal: str) -> Any:
-    """Return a column of objects as numbers where every cell is one, otherwise as it is.
+    """Return a column of objects as numbers where every cell is one, otherwise as text.
 
     Different codes of which some begin with 0 stay text.
     """
     cells = column.dropna()
-    cells = cells.map(lambda cell: int(cell) if isinstance(cell, (bool, np.bool_)) else cell)
-    if cells.map(lambda cell: isinstance(cell, Number)).all():
-        return pd.to_numeric(cells).reindex(column.index)
-    if not cells.map(lambda cell: isinstance(cell, (str, Number))).all():
-        return column
-    text = cells.map(str).str.strip()
+    text = cells.map(lambda cell: str(int(cell) if isinstance(cell, bool) else cell).strip())
     numbers = _numbers(text, decimal)
-    if numbers.isna().any() or (text.str.match(r"0\d").any() and text.is_unique):
-        return text.reindex(column.index)
-    return numbers.reindex(column.index)
+    codes = text.str.match(r"0\d").any() and text.is_unique
+    return (text if codes or numbers.isna().any() else numbers).reindex(column.index)
 
 
 def _numbers(text: Any, decimal: str) -> Any:
@@ -359,37 +348,32 @@ def _numbers(text: Any, decimal: str) -> Any:
 # ---------------------------------------------------------------- the form of a table
 
 
-def _find_header(rows: Rows, classes: bool) -> list[str] | None:
+def _find_header(rows: Rows) -> list[str] | None:
     """Return the names of the columns; None without a header."""
-    if not rows:
-        raise FileFormatError("it has no rows")
-    if not _is_header(rows, classes):
+    header = bool(rows) and _is_header(rows)
+    if len(rows) <= header:
+        raise FileFormatError("it has a header but no rows" if header else "it has no rows")
+    if not header:
         return None
-    if len(rows) == 1:
-        raise FileFormatError("it has a header but no rows")
     names = [name.strip() for name in rows[0]]
     while len(names) > 1 and not names[-1]:
         names.pop()
     return names
 
 
-def _is_header(rows: Rows, classes: bool) -> bool:
+def _is_header(rows: Rows) -> bool:
     """Return whether the first row holds names of columns.
 
     It does if it has text above a number, one cell less than the others, no numbers at all, the
-    column numbers 0, 1, ..., a first cell named like an id, or numbers that name columns. In a
-    file of labels, which may be text themselves, only text above a number or names count.
+    column numbers 0, 1, ..., a first cell named like an id, or numbers that name columns.
     """
     first = [cell.strip() for cell in rows[0]]
     second = rows[1] if len(rows) > 1 else []
-    is_key = len(first) > 1 and bool(first[0]) and is_key_name(first[0])
-    if is_key or any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False)):
-        return True
-    if classes:
-        return is_label_name(first[-1])
     counts = [str(p) for p in range(len(first))]  # pandas writes these for unnamed columns
     return (
-        len(second) == len(first) + 1
+        (len(first) > 1 and bool(first[0]) and is_key_name(first[0]))
+        or any(is_text(a) and not is_text(b) for a, b in zip(first, second, strict=False))
+        or len(second) == len(first) + 1
         or (any(map(is_text, first)) and all(is_text(name) or not name for name in first))
         or (len(first) > 2 and first == counts)
         or (len(first) > 1 and first == ["", *counts[:-1]])
@@ -423,22 +407,20 @@ def _find_decimal(rows: Rows, notes: list[str]) -> str:
     if not commas or any(WITH_POINT.fullmatch(cell) for row in rows for cell in row):
         return "."
     if all(THOUSANDS.fullmatch(cell) for cell in commas):
-        raise FileFormatError(
-            f"{commas[0].strip()!r} has a comma before three digits, a decimal sign or a separator "
-            "of thousands: pass decimal=',' if it is a decimal sign, otherwise remove it"
-        )
+        why = "may have a separator of thousands: remove it, or pass decimal=',' if it is none"
+        raise FileFormatError(f"{commas[0].strip()!r} {why}")
     notes.append("Numbers have decimal commas.")
     return ","
 
 
-def _find_separator(lines: Sequence[str], decimal: str | None, classes: bool) -> str:
+def _find_separator(lines: Sequence[str], decimal: Sign) -> str:
     """Return the first separator that gives all lines equal widths, else the one of most cells.
 
     A header may have one cell fewer. Spaces separate numbers if nothing else does.
 
-    >>> _find_separator(["1,5;2,5", "1,0;3,5"], None, False)
+    >>> _find_separator(["1,5;2,5", "1,0;3,5"], None)
     ';'
-    >>> _find_separator(['"a" "b"', '"r1" 1 2.5'], None, False)
+    >>> _find_separator(['"a" "b"', '"r1" 1 2.5'], None)
     ' '
     """
     allowed = [sep for sep in SEPARATORS if sep != decimal]
@@ -448,7 +430,7 @@ def _find_separator(lines: Sequence[str], decimal: str | None, classes: bool) ->
             return sep
     best = max(reversed(allowed), key=lambda sep: widths[sep][0])
     body = _split(lines, " ")[0][1:]
-    if max(widths[best]) > 1 or classes or len({len(row) for row in body}) != 1:
+    if max(widths[best]) > 1 or len({len(row) for row in body}) != 1:
         return best
     cells = [cell for row in body for cell in row[1:]]
     return " " if cells and not any(is_text(cell, decimal or ".") for cell in cells) else best
@@ -473,24 +455,23 @@ def _first_lines(file: Iterator[str]) -> tuple[list[str], list[str]]:
     comments: list[str] = []
     lines: list[str] = []
     for line in file:
-        if not lines and (line.startswith(("#", "!")) or (comments and not line.strip())):
-            comments.append(line)
-        else:
-            lines.append(line)
+        top = not lines and (line.startswith(("#", "!")) or (comments and not line.strip()))
+        (comments if top else lines).append(line)
         if len(lines) > SAMPLED:
             break
     return comments, lines
 
 
-def _codes(rows: Rows, width: int) -> list[int]:
+def _codes(rows: Rows) -> list[int]:
     """Return the columns that may hold codes with leading zeros: to be read as text first."""
-    found = []
-    for p in range(width):
-        cells = [row[p].strip() for row in rows if p < len(row)]
-        digits = all(cell.isdecimal() for cell in cells if cell)
-        if digits and (p in (0, width - 1) or any(len(c) > 1 and c[0] == "0" for c in cells)):
-            found.append(p)
-    return found
+    columns = [
+        [c.strip() for c in cells if c.strip()] for cells in zip_longest(*rows, fillvalue="")
+    ]
+    return [
+        p
+        for p, cells in enumerate(columns)
+        if all(map(str.isdecimal, cells)) and (p == 0 or any(re.match(r"0\d", c) for c in cells))
+    ]
 
 
 def is_text(cell: str, decimal: str | None = None) -> bool:
@@ -511,12 +492,3 @@ def _number(cell: str, decimal: str) -> float:
         return float(cell.replace(",", ".") if decimal == "," else cell)
     except ValueError:
         return math.nan
-
-
-@contextmanager
-def _workbook(path: Path) -> Iterator[Any]:
-    require("openpyxl", "excel", ".xlsx")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of parts that hold no cells, such as validation rules
-        with pd.ExcelFile(path, engine="openpyxl") as book:
-            yield book

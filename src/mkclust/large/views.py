@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..data.values import as_table, column_sums, kind_by_sums, to_utf8
 from ..data.views import MultiView, Views
 from ..exceptions import InputError
-from ..io.results import RESULT, is_result
+from ..io.files import RESULT, is_result
 from .arrays import NUMBERS, as_dask_array, dask_module, is_stored, is_zarr
 from .blocks import block_height, is_dask, map_blocks, sum_blocks
 

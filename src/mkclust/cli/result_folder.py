@@ -1,4 +1,4 @@
-"""Folders of results: how a reader knows that a file is one and not data."""
+"""Folders of results: what their result.json holds, and whether their files are unchanged."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import FileFormatError
-from .files import check_known, check_regular
+from ..io.files import FORMAT, RESULT
 
-RESULT, FORMAT = "result.json", "mkclust result"
 MAX_BYTES = 256 << 20  # of result.json
 
 
@@ -39,25 +38,6 @@ def changed_files(folder: Path, result: dict[str, Any]) -> list[str]:
         for name, digest in result["files"].items()
         if not (folder / name).is_file() or file_checksum(folder / name) != digest
     ]
-
-
-def is_result(path: Path) -> bool:
-    """Return whether a file is listed by the result.json beside it, or is that file."""
-    try:
-        return path.name in (RESULT, *read_result(path.absolute().parent)["files"])
-    except FileFormatError:
-        return False
-
-
-def check_readable(path: Path) -> None:
-    """Refuse what is no file of a known kind, and results of mkclust, which are not input."""
-    check_regular(path)
-    if is_result(path):
-        raise FileFormatError(
-            f"it is a result of mkclust, listed in {path.parent / RESULT}, and is not read as data "
-            "or labels; copy it elsewhere to use it as such"
-        )
-    check_known(path)
 
 
 def file_checksum(path: Path) -> str:
