@@ -54,7 +54,6 @@ def test_results_are_the_same_as_without(npz, tmp_path):
 @pytest.mark.parametrize(
     ("code", "options", "message"),
     [
-        ("import os; os.abort()", {}, "ended by SIGABRT"),
         ("import ctypes; ctypes.string_at(0)", {}, "ended by SIGSEGV"),
         ("import time; time.sleep(60)", {"time_limit": 3}, "longer than 3 seconds and was stopped"),
         ("bytearray(1 << 32)", {"memory_limit": 1 << 28}, "memory"),
@@ -93,10 +92,7 @@ def test_bombs_are_stopped_by_the_memory_limit(tmp_path):
 
 
 def test_what_the_child_hands_over_is_not_unpacked(npz, monkeypatch):
-    real = untrusted._run
-
     def swapped(order, what, time_limit):
-        real(order, what, time_limit)
         np.savez_compressed(order["target"], document=np.zeros(1 << 20, dtype=np.uint8))
 
     monkeypatch.setattr(untrusted, "_run", swapped)
