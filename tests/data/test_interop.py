@@ -47,16 +47,6 @@ def frames_of(library, views):
     return [library.DataFrame(dict(zip(names, view.T, strict=True))) for view in views.views]
 
 
-def test_polars_frames_are_views(pl, views):
-    frames = frames_of(pl, views)
-    expected = model().fit(views)
-    for given in (frames, dict(zip(views.names, frames, strict=True)), MultiView(frames)):
-        found = model().fit(given)
-        np.testing.assert_array_equal(found.labels_, expected.labels_)
-        np.testing.assert_array_equal(found.predict(given), expected.labels_)
-    assert MultiView(frames[0]).shape == (90, 10)
-
-
 def test_polars_columns_that_are_no_numbers_are_named(pl, views):
     frames = frames_of(pl, views)
     with pytest.raises(InputError, match=r"'view1' has 1 non-numeric column \('kind'\)"):
