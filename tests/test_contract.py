@@ -1,6 +1,5 @@
 """What every method must do: the same interface, sensible answers on tiny data, clear errors."""
 
-import pickle
 from functools import cache
 
 import numpy as np
@@ -75,15 +74,6 @@ def test_one_view_and_copies_of_views(name, planted):
 def test_every_sample_its_own_cluster(name):
     model = fit_quietly(name, make_views(6, 3, 2, random_state=0), 6)
     assert_valid(model, 6, 6)
-
-
-@every_method
-def test_pickles_and_names(name, fitted):
-    model = fitted(name)
-    restored = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(restored.labels_, model.labels_)
-    assert restored.view_names_in_.tolist() == ["view1", "view2", "view3"]
-    assert restored.n_features_in_ == 30
 
 
 @every_method

@@ -92,22 +92,6 @@ def test_wrong_views_are_named(views, message):
         MKCDNM(2).fit(views)
 
 
-@pytest.mark.parametrize(
-    ("kernels", "message"),
-    [
-        (np.ones((4, 4, 2)), "moveaxis"),
-        ([np.eye(4), np.ones((4, 3))], "'view2' must be square"),
-        ([np.eye(4), np.triu(np.ones((4, 4)))], "'view2' is not symmetric"),
-        ([np.eye(4), np.diag([1.0, 1, 1, -3])], "'view2' is indefinite"),
-        ([np.eye(4), np.ones((4, 4))], "'view2' is constant"),
-        ([np.eye(4), np.full((4, 4), np.inf)], "'view2' has 16 values"),
-    ],
-)
-def test_wrong_kernels_are_named(kernels, message):
-    with pytest.raises(InputError, match=message):
-        MKCDNM(2, kernel="precomputed").fit(kernels)
-
-
 def test_a_kernel_without_a_positive_eigenvalue_is_refused_by_name():
     X = table(30, 9)
     with pytest.raises(InputError, match="view2"):

@@ -3,21 +3,12 @@
 import numpy as np
 import pytest
 
-from mkclust import METHODS, GraphFusion, datasets, stability
-from mkclust.exceptions import ConvergenceWarning, MkclustWarning
-from mkclust.inspection import fitting
+from mkclust import METHODS, datasets
+from mkclust.exceptions import ConvergenceWarning
 
 
 def planted(n=60, **settings):
     return datasets.make_views(n, 3, 2, noise=0.5, random_state=0, **settings)
-
-
-def test_refits_of_some_samples_are_told(monkeypatch):
-    monkeypatch.setattr(fitting, "EXACT_UP_TO", 50)
-    monkeypatch.setattr(fitting, "DRAWN", 40)
-    model = GraphFusion(3, random_state=0).fit(planted())
-    with pytest.warns(MkclustWarning, match="60 samples: .* were of 40 of them"):
-        stability(model, planted())
 
 
 @pytest.mark.parametrize("name", ["mkkm", "mkkm-mr", "onkc"])

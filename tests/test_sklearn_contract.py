@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone, is_clusterer
-from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import (
     check_estimator,
     check_estimator_sparse_array,
@@ -53,37 +51,6 @@ def test_sklearn_checks_of_sparse_input(check):
 @pytest.fixture(scope="module")
 def views():
     return make_views(120, n_clusters=3, n_views=3, noise=0.5, random_state=0)
-
-
-def test_it_is_a_clusterer():
-    assert is_clusterer(MKCDNM(3))
-    assert get_tags(MKCDNM(3)).estimator_type == "clusterer"
-    assert get_tags(MKCDNM(3)).input_tags.sparse
-
-
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-def test_every_parameter_is_a_keyword_that_survives_cloning(method):
-    model = method(4, n_init=3, random_state=5, columns={"a": [0]})
-    parameters = model.get_params()
-    assert parameters["n_clusters"] == 4
-    assert parameters["columns"] == {"a": [0]}
-    assert clone(model).get_params() == parameters
-    model.set_params(n_clusters=2, n_init=7)
-    assert (model.n_clusters, model.n_init) == (2, 7)
-    with pytest.raises(ValueError, match="nonsense"):
-        model.set_params(nonsense=1)
-    with pytest.raises(TypeError, match="nonsense"):
-        method(4, nonsense=1)
-    with pytest.raises(TypeError):
-        method(4, "linear")
-
-
-def test_fit_returns_itself_and_fit_predict_the_labels(views):
-    model = MKCDNM(3, random_state=0)
-    assert model.fit(views) is model
-    np.testing.assert_array_equal(
-        MKCDNM(3, random_state=0).fit_predict(views, y=views.labels), model.labels_
-    )
 
 
 def test_names_and_columns_are_remembered(views):

@@ -8,6 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
+from itertools import count
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -114,30 +117,29 @@ def test_a_read_only_folder_is_refused_before_the_work(tmp_path):
         OutputFolder(tmp_path / "locked" / "out", "cluster").check()
 
 
-WRITER = """
-import pathlib, sys
-from mkclust.cli.output import OutputFolder
-folder = OutputFolder(pathlib.Path(sys.argv[1]), "cluster")
-for number in range(10**6):
-    def write(staging):
+def replace_without_end(out, ready):
+    def write(number, staging):
         for name in "abc":
             (staging / name).write_text(str(number) * 20000)
         return {"number": number}
-    folder.write(write)
-    print(number, flush=True)
-"""
+
+    folder = OutputFolder(out, "cluster")
+    for number in count():
+        folder.write(partial(write, number))
+        ready.set()
 
 
 def test_a_run_killed_at_any_moment_leaves_a_whole_result(tmp_path):
     """Processes replace a result again and again, and are killed at random moments."""
-    out, rng = tmp_path / "out", random.Random(0)
-    command = [sys.executable, "-c", WRITER, str(out)]
-    for _ in range(8):
-        process = subprocess.Popen(command, stdout=subprocess.PIPE)
-        process.stdout.readline()
+    out, rng, fork = tmp_path / "out", random.Random(0), get_context("fork")
+    for _ in range(12):
+        ready = fork.Event()
+        process = fork.Process(target=replace_without_end, args=(out, ready))
+        process.start()
+        assert ready.wait(60)
         time.sleep(rng.uniform(0, 0.03))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
+        process.join()
         found = read_result(out)
         assert not changed_files(out, found)
         assert (out / "a").read_text() == str(found["number"]) * 20000

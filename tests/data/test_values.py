@@ -77,13 +77,6 @@ def test_datetimes_are_refused(dates):
             GraphFusion(3).fit(dates)
 
 
-def test_a_polars_column_of_datetimes_is_named():
-    pl = pytest.importorskip("polars")
-    frame = pl.DataFrame({"x": A[:, 0], "when": DATES[:, 0]})
-    with pytest.raises(InputError, match=r"1 non-numeric column \('when'\)"):
-        MultiView([frame, B])
-
-
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_integers_beyond_a_float_are_refused(digits):
     rows = [[10**digits, 1], [2, 3], [4, 5], [6, 7]]

@@ -10,7 +10,7 @@ from mkclust.linalg.kmeans import kmeans_labels
 
 
 def accuracy(views: MultiView, k: int, classes: np.ndarray) -> float:
-    found = cluster(views, k, random_state=0).embedding_
+    found = cluster(views, k, verdict=False, random_state=0).embedding_
     scores = [
         metrics.accuracy(classes, kmeans_labels(found, k, random_state=seed)) for seed in range(3)
     ]

@@ -6,7 +6,6 @@ import scipy.sparse as sp
 
 from _support.disagreeing import SIZE, named, planted
 from mkclust import AKKM, MKCDNM, SWMC, GraphFusion, datasets, metrics
-from mkclust.exceptions import InputError
 from mkclust.graphs.affinity import affinity_graph
 from mkclust.graphs.metrics import Metric
 from mkclust.inspection import Explanation, explain, fitting
@@ -169,17 +168,12 @@ class TestAlternatives:
         before = model.labels_.copy()
         found = explain(model, views).alternatives
         assert len(found) > 0 and found.tried >= 11
+        assert explain(model, views).alternatives.describe() == found.describe()
         for at, one in enumerate(found):
             assert one.score >= 0.95 and one.ari < 0.9
             assert np.isclose(one.ari, metrics.ari(before, one.labels))
             assert all(metrics.ari(one.labels, other.labels) < 0.9 for other in found[:at])
         assert (model.labels_ == before).all()
-
-    def test_the_same_seed_gives_the_same(self):
-        views = datasets.make_views(120, 4, 3, noise=3.0, random_state=0)
-        model = GraphFusion(4, random_state=0).fit(views)
-        one, two = explain(model, views), explain(model, views)
-        assert one.describe() == two.describe()
 
     def test_compared_methods_have_other_optima_only(self):
         views = datasets.make_views(90, 3, 2, noise=0.5, random_state=0)
@@ -215,12 +209,6 @@ class TestAlternatives:
         model = GraphFusion(3, precomputed=True, random_state=0).fit(kernels)
         (found,) = explain(model, kernels).conflicts
         assert found.opposing == (model.view_names_in_[2],)
-
-    def test_other_views_are_refused(self):
-        views = datasets.make_views(40, 2, 2, random_state=0)
-        model = GraphFusion(2, random_state=0).fit(views)
-        with pytest.raises(InputError, match="40 samples, but views has 20"):
-            explain(model, views[:20])
 
 
 def test_digits_list_the_answer_that_separates_6_from_9():

@@ -7,7 +7,7 @@ import pytest
 import scipy.io
 
 import mkclust
-from mkclust import inspect, read
+from mkclust import GraphFusion, inspect, read
 from mkclust.exceptions import FileFormatError, InputError
 
 pytestmark = pytest.mark.versions
@@ -76,13 +76,21 @@ KINDS = ("csv", "csv.gz", "tsv", "txt", "xlsx", "workbook", "parquet", "npz", "m
          "mat73", "h5mu")  # fmt: skip
 
 
+def fit(views):
+    return GraphFusion(3, random_state=0).fit(views).labels_
+
+
+@pytest.fixture(scope="module")
+def straight():
+    return fit(list(FRAMES.values()))
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_labels_from_every_format(tmp_path, kind):
+def test_the_same_labels_from_every_format(tmp_path, kind, straight):
     views = read(write(tmp_path, kind))
-    labels = mkclust.cluster(views, 3, random_state=0).labels_
+    labels = fit(views)
     if views.index is not None:
         labels = pd.Series(labels, index=views.index)[NAMES].to_numpy()
-    straight = mkclust.cluster(list(FRAMES.values()), 3, random_state=0).labels_
     assert mkclust.metrics.ari(labels, straight) == 1
     assert sorted(view.shape for view in views.views) == [(60, 10), (60, 10)]
     assert len(inspect(tmp_path if kind in ("csv", "xlsx") else write(tmp_path, kind))) in (1, 2)

@@ -100,8 +100,8 @@ def test_every_storage_gives_the_same_labels(kind, rows, views, labels, tmp_path
     model = fit([one, two])
     np.testing.assert_array_equal(model.labels_, labels)
     np.testing.assert_array_equal(model.predict([one, two]), labels)
-    beside = fit([one, views.views[1]])  # one view in memory
-    np.testing.assert_array_equal(beside.labels_, labels)
+    if kind in ("npy", "dask"):  # one view in memory
+        np.testing.assert_array_equal(fit([one, views.views[1]]).labels_, labels)
 
 
 def test_components_are_found_on_all_rows():
@@ -288,10 +288,14 @@ class TestKMeans:
 
 @pytest.fixture(scope="module")
 def cluster():
+    """Two workers, forked from a server that has imported what they need."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as found:
+    with (
+        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as found,
+    ):
         yield found
 
 

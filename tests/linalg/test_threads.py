@@ -87,5 +87,6 @@ def test_overlapping_blocks_of_several_threads_leave_blas_as_it_was():
             assert left.wait(10)
             assert blas_threads_now() == {1}
         assert blas_threads_now() == expected
-    finally:
-        set_threads(before)
+    finally:  # in this thread, which left its block last: calls of others are ignored
+        threadpool_limits(before, user_api="blas")
+    assert max(blas_threads_now()) == before

@@ -54,20 +54,6 @@ def test_the_mean_of_the_largest_follows_the_purity_of_planted_clusters(noise, l
     assert model.membership_.max(axis=1).mean() == pytest.approx(purity, abs=0.15)
 
 
-def test_the_frame_has_the_membership_by_sample_name(views):
-    pd = pytest.importorskip("pandas")
-    names = [f"p{i}" for i in range(90)]
-    frames = {
-        name: pd.DataFrame(view, index=names) for name, view in zip("ab", views.views, strict=False)
-    }
-    model = GraphFusion(3, random_state=0).fit(
-        {k: v.sample(frac=1, random_state=1) for k, v in frames.items()}
-    )
-    frame = model.to_frame()
-    assert list(frame) == ["cluster", "membership_0", "membership_1", "membership_2"]
-    np.testing.assert_array_equal(frame.index, model.sample_names_in_)
-
-
 def test_rows_at_their_centers_are_certain():
     centers = np.eye(3)
     np.testing.assert_array_equal(membership(centers, centers, 0.0), np.eye(3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mkclust import MultiView, cluster, datasets, metrics
+from mkclust import GraphFusion, MultiView, datasets, metrics
 from mkclust.predict.neighbors import neighbor_weights
 
 pytestmark = pytest.mark.versions
@@ -16,35 +16,36 @@ def planted() -> MultiView:
     return datasets.make_views(300, 3, 3, noise=1.0, random_state=0)
 
 
-def halves(views: MultiView) -> tuple[np.ndarray, np.ndarray]:
-    order = np.random.default_rng(0).permutation(len(views))
-    return np.sort(order[: len(views) // 2]), np.sort(order[len(views) // 2 :])
+@pytest.fixture(scope="module")
+def half(planted):
+    """Which samples are fitted, which are new, and the model of the former."""
+    order = np.random.default_rng(0).permutation(300)
+    fitted, new = np.sort(order[:150]), np.sort(order[150:])
+    return fitted, new, GraphFusion(3, random_state=0).fit(planted[fitted])
 
 
 class TestNewSamples:
-    def test_the_fitted_ones_get_their_own_labels(self, planted):
-        model = cluster(planted, 3, random_state=0)
-        assert np.array_equal(model.predict(planted), model.labels_)
-        assert np.array_equal(model.transform(planted), model.embedding_)
+    def test_the_fitted_ones_get_their_own_labels(self, planted, half):
+        fitted, _, model = half
+        assert np.array_equal(model.predict(planted[fitted]), model.labels_)
+        assert np.array_equal(model.transform(planted[fitted]), model.embedding_)
 
-    def test_others_are_placed_among_their_neighbors(self, planted):
-        fitted, new = halves(planted)
-        model = cluster(planted[fitted], 3, random_state=0)
+    def test_others_are_placed_among_their_neighbors(self, planted, half):
+        _, new, model = half
         assert model.transform(planted[new]).shape == (150, 7)
         assert metrics.accuracy(planted.labels[new], model.predict(planted[new])) > 0.97
 
-    def test_a_sample_may_lack_views(self, planted):
-        fitted, new = halves(planted)
-        model = cluster(planted[fitted], 3, random_state=0)
+    def test_a_sample_may_lack_views(self, planted, half):
+        _, new, model = half
         views = [np.array(view[new]) for view in planted.views]
         views[0][::2] = np.nan
         assert metrics.accuracy(planted.labels[new], model.predict(MultiView(views))) > 0.95
 
-    def test_kernel_columns_say_the_same_as_rows(self, planted):
-        fitted, new = halves(planted)
+    def test_kernel_columns_say_the_same_as_rows(self, planted, half):
+        fitted, new, _ = half
         X = [view / np.linalg.norm(view, axis=1, keepdims=True) for view in planted.views]
         kernels = MultiView([view[fitted] @ view[fitted].T for view in X], kernels=True)
-        model = cluster(kernels, 3, random_state=0)
+        model = GraphFusion(3, random_state=0).fit(kernels)
         columns = [view[new] @ view[fitted].T for view in X]
         own = [np.ones(len(new))] * 3
         found = model.predict(columns, self_similarity=own)

@@ -171,20 +171,6 @@ def test_kernels_that_cannot_be_extended_are_refused(views):
 # ---------------------------------------------------------------- errors
 
 
-def test_other_views_and_columns_are_refused_by_name(views):
-    model = fit({"shape": views.views[0], "colour": views.views[1]})
-    a, b = views.views[0][:5], views.views[1][:5]
-    np.testing.assert_array_equal(model.predict({"colour": b, "shape": a}), model.predict([a, b]))
-    for given, message in (
-        ({"shape": a, "x": b}, "fitted on the views shape, colour, but got shape, x"),
-        ([a, b[:, :9]], "'colour' of X has 9 features, but MKCDNM is expecting 10"),
-        ([a], "fitted on the views"),
-        ([a, np.where(np.arange(50).reshape(5, 10) == 3, np.nan, b)], "NaN"),
-    ):
-        with pytest.raises(InputError, match=message):
-            model.predict(given)
-
-
 def test_only_fitted_models_and_methods_with_an_extension_predict(views):
     for call in (MKCDNM(3).predict, MKCDNM(3).transform):
         with pytest.raises(NotFittedError):

@@ -239,14 +239,6 @@ def test_drawing_selects_the_same_samples_everywhere(browser, tool):
     assert 0 in firsts[0] and all(samples == firsts[0] for samples in firsts)
 
 
-def test_the_readers_preference_for_dark_is_followed(browser):
-    dark = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
-    soon(browser, "return document.documentElement.dataset.theme === 'dark'")
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    soon(browser, "return document.documentElement.dataset.theme === 'light'")
-
-
 def test_a_narrow_screen_has_one_column_and_no_sideways_scrolling(browser):
     with narrow(browser):
         wide, lefts = browser.execute_script(
