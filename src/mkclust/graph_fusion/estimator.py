@@ -225,9 +225,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self.redundancy_, self.equal_weights_ = chosen.redundancy, chosen.equal
         notes = graphs.notes()
         nothing = [
-            name
-            for name, tells in zip(graphs.names, graphs.informative(), strict=True)
-            if not tells
+            name for name, tells in zip(graphs.names, graphs.informative, strict=True) if not tells
         ]
         self.uninformative_views_ = nothing
         if nothing:

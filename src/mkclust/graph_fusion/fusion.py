@@ -78,7 +78,7 @@ def joint_weights(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
     measurements, but not always better ones. Only columns that vary are measurements. Kernels have
     no width.
     """
-    roots = weights if graphs.views.kernels else weights * np.sqrt(graphs.varying_columns())
+    roots = weights if graphs.views.kernels else weights * np.sqrt(graphs.varying_columns)
     return np.asarray(roots / np.sum(roots))
 
 

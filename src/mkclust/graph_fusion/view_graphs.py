@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,13 +32,15 @@ from .diffusion_map import n_components_for
 
 SIDE_BY_SIDE = 4096  # samples up to which graphs of several views are built at once
 KEPT = 512 << 20  # bytes: the points of all metrics are kept up to this size, else made again
+WIDE = 10  # a view is wide if it has more than one column per so many samples
+PRODUCTS = 3 * 8  # bytes per pair of samples: inner products under the metrics of a view
 
 
 class ViewGraphs(Sequence[sp.csr_array]):
     """Affinity graphs $S_p$ (n, n) of all views; a sample that a view lacks has no edges there.
 
-    Memory is about 100 edges per sample and view, and the points of the metrics up to 512 MB;
-    views that are kernel matrices stay n x n.
+    Memory is about 100 edges per sample and view, and the points of the metrics, or their inner
+    products, up to 512 MB; views that are kernel matrices stay n x n.
     """
 
     def __init__(self, views: MultiView, n_neighbors: int, indefinite: str = "raise") -> None:
@@ -78,11 +80,21 @@ class ViewGraphs(Sequence[sp.csr_array]):
             view = check_kernel(dense(view), self.names[p], self.indefinite)
         found = view_metrics(view, self.names[p], self.views.kernels, self.views.kinds[p])
         if view.shape[0] <= EXACT_UP_TO:
-            found = with_gram(found)
+            found = with_gram(found, self._wide)
         every = [part for metrics in (*self._metrics.values(), found) for part, _ in metrics]
         if sum(part.nbytes for part in every) <= KEPT:
             self._metrics[p] = found
         return found
+
+    @cached_property
+    def _wide(self) -> int:
+        """The number of columns from which inner products are kept in place of points.
+
+        It is n, unless the products of all views with n / 10 columns fit in half of what is kept.
+        """
+        n = len(self.views)
+        wide = sum(view.shape[1] >= n // WIDE for view in self.views.views)
+        return n // WIDE if PRODUCTS * n**2 * wide <= KEPT // 2 else n
 
     def held(self, p: int) -> np.ndarray:
         """Return which samples view p holds: (n,)."""
@@ -107,6 +119,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
         parts = [self.metrics(p)[0][0] for p in self._all]
         return redundancy(list(self), parts, [self.held(p) for p in self._all])
 
+    @cached_property
     def varying_columns(self) -> np.ndarray:
         """Return the number of columns of every view that are not constant: (m,)."""
         return np.array([np.count_nonzero(varies(self.views.own_rows(p))) for p in self._all])
@@ -119,6 +132,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
         """Return the names of the metrics of every view."""
         return tuple(tuple(metric.name for metric, _ in self.metrics(p)) for p in self._all)
 
+    @cached_property
     def informative(self) -> np.ndarray:
         """Return in which views some samples are nearer to each other than others: (m,)."""
         return np.array(
@@ -127,7 +141,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
 
     def weights(self, subspaces: Subspaces, k: int) -> ViewWeights:
         """Return the weights of the views for k clusters, from their leading eigenvectors."""
-        tells, heads = self.informative(), subspaces.vectors(2 * k)
+        tells, heads = self.informative, subspaces.vectors(2 * k)
         if not tells.any():
             raise InputError(
                 "all samples are equally far apart in every view: there is nothing to cluster"

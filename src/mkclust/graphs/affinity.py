@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ..linalg.scaling import JITTER, inverse_roots
 from ..progress import step
 from .metrics import Metric, SummedMetric
-from .neighbors import Neighborhood, neighborhood
+from .neighbors import Neighborhood, neighborhood, stable_order
 
 SCALE_AT = 0.7  # times n_neighbors: the neighbor whose distance is a sample's local scale
 CANDIDATES = 6  # times n_neighbors: samples among which self-tuning affinities choose
@@ -44,7 +44,7 @@ def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
     floor = sigma[sigma > 0].min(initial=np.inf)
     sigma = np.maximum(sigma, floor if np.isfinite(floor) else 1.0)
     A = np.exp(-D2 / sigma[:, None] / sigma[near.places])
-    largest = np.argsort(-A, axis=1, kind="stable")[:, : 2 * count]
+    largest = stable_order(-A, 0.0)[:, : 2 * count]
     places = np.take_along_axis(near.places, largest, axis=1)
     return symmetric_affinity(places, np.take_along_axis(A, largest, axis=1))
 

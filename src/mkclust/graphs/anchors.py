@@ -54,8 +54,7 @@ def anchor_groups(metric: Metric | SummedMetric, count: int, seed: int) -> np.nd
     >>> len(set(anchor_groups(points, 2, 0).tolist()))
     2
     """
-    parts = metric.parts if isinstance(metric, SummedMetric) else (metric,)
-    n, count = metric.n_samples, min(count, metric.n_samples)
+    parts, n, count = metric.parts, metric.n_samples, min(count, metric.n_samples)
     chosen = np.random.default_rng([seed, 3]).choice(n, count, replace=False)
     if any(sp.issparse(part.points) for part in parts):
         groups = np.full(n, -1, dtype=np.int32)

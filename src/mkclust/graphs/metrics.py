@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ ROUNDING = 1e-14  # of the largest squared norm: the error of a squared distance
 PARALLEL = 0.05  # mean squared distance of unit rows below which their angles are no metric
 EQUAL = 1e-3  # relative difference of squared distances up to which they are equal
 SOME, MANY = 100, 500  # samples whose distances or inner products are compared
-STRIP = 1 << 6  # rows at a time in sums of matrices, so that they stay in cache
+STRIP = 1 << 5  # rows at a time in sums of matrices, so that they stay in cache
 EUCLIDEAN, UNSCALED, COSINE = "z-scored Euclidean", "Euclidean", "cosine"
 HELLINGER, TF_IDF = "Hellinger", "tf-idf Hellinger"
 KERNEL_DISTANCE, KERNEL_ANGLE = "kernel distance", "kernel angle"
@@ -84,6 +84,11 @@ class Metric:
         left = X[rows]
         right = left if same else X[columns]
         return dense(left @ right.T)
+
+    @property
+    def parts(self) -> tuple[Metric, ...]:
+        """Return the metrics whose squared distances are added: this one."""
+        return (self,)
 
     def inner(self) -> np.ndarray:
         """Return all inner products (n, n), which the caller must not change."""
@@ -266,15 +271,15 @@ def joint_slots(views: Sequence[Metrics]) -> list[tuple[list[Metric], float]]:
     ]
 
 
-def with_gram(metrics: Metrics) -> Metrics:
-    """Replace dense points with n columns or more by their inner products.
+def with_gram(metrics: Metrics, least: int | None = None) -> Metrics:
+    """Replace dense points with `least` columns or more by their inner products.
 
-    They take no more memory, and no product is computed twice.
+    No product is computed twice then. With n columns, the default, they take no more memory.
     """
 
     def short(part: Metric) -> Metric:
         X = part.rows
-        if X is None or X.shape[1] < X.shape[0]:
+        if X is None or X.shape[1] < (len(X) if least is None else least):
             return part
         return Metric(part.name, X @ X.T, gram=True, angular=part.angular)
 
@@ -306,11 +311,6 @@ class SummedMetric:
         """Return the squared norm of every sample: (n,)."""
         return np.asarray(sum(part.norms() for part in self.parts))
 
-    def inner(self) -> np.ndarray:
-        """Return all inner products (n, n), which the caller must not change."""
-        every = slice(0, self.n_samples)
-        return self.products(every, every)
-
     def products(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Return inner products of some samples with others, in C order."""
         total = self.parts[0].products(rows, columns)
@@ -324,8 +324,8 @@ def joint_metric(
 ) -> Metric | SummedMetric:
     r"""Combine metrics: $D^2 = \sum_p w_p D_p^2 / \overline{D_p^2}$, means over all pairs.
 
-    Dense points are concatenated, sparse ones too, inner products are added: one part each.
-    O(n sum(f)) or O(n^2 m).
+    Dense points are concatenated, sparse ones too: one part each. Where some parts are inner
+    products, those of the dense points are added to them. O(n sum(f)) or O(n^2 (m + sum(f))).
 
     >>> one, two = (Metric("x", np.array([[0.0], [size]])) for size in (1, 10))
     >>> joint_metric([one, two], [1.0, 3.0]).points.round(3).tolist()
@@ -347,22 +347,21 @@ def joint_metric(
         if not part.gram and sp.issparse(part.points)
     ]
     found = []
-    if inner:
-        found.append(Metric(name, _weighted_sum(inner), gram=True))
     if dense:
         found.append(Metric(name, _concatenated(dense)))
+    if inner:
+        products = found.pop().inner() if dense else np.zeros_like(inner[0][0])
+        found.append(Metric(name, _add_scaled(products, inner), gram=True))
     if sparse:
         found.append(Metric(name, sp.csr_array(sp.hstack(sparse))))
     return found[0] if len(found) == 1 else SummedMetric(name, tuple(found))
 
 
-def _weighted_sum(matrices: Sequence[tuple[np.ndarray, float]]) -> np.ndarray:
-    """Return the sum of matrices (n, n), each scaled, by rows that stay in cache."""
-    total = np.zeros_like(matrices[0][0])
+def _add_scaled(total: np.ndarray, matrices: Sequence[tuple[np.ndarray, float]]) -> np.ndarray:
+    """Add matrices (n, n), each scaled, to a first one in place, by rows that stay in cache."""
     for start in range(0, len(total), STRIP):
         rows = slice(start, start + STRIP)
-        for K, scale in matrices:
-            total[rows] += K[rows] * scale
+        total[rows] += reduce(np.add, [K[rows] * scale for K, scale in matrices])
     return total
 
 

@@ -13,6 +13,7 @@ than the rounding may then change places.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
@@ -96,9 +97,8 @@ def smallest(
     if found.shape[1] < count:
         fill = ((0, 0), (0, count - found.shape[1]))
         found, places = np.pad(found, fill, constant_values=np.inf), np.pad(places, fill)
-    order = np.argsort(found, axis=1, kind="stable")[:, : count + 1]
-    order += np.arange(0, found.size, found.shape[1])[:, None]
-    places, found = places.ravel()[order], found.ravel()[order]
+    order = stable_order(found, np.inf)[:, : count + 1]
+    places, found = (np.take_along_axis(each, order, axis=1) for each in (places, found))
     last = [rank for rank in ranks or (count,) if rank < found.shape[1]]
     equal = (found[:, last] == found[:, np.array(last, dtype=int) - 1]) & (found[:, last] < np.inf)
     tied = np.flatnonzero(equal.any(axis=1))
@@ -112,6 +112,21 @@ def smallest(
     return places, found
 
 
+def stable_order(values: np.ndarray, limit: float) -> np.ndarray:
+    """Return the stable ascending order of every row (b, q), where entries are below `limit`.
+
+    A stable sort takes twice the time of another, so that only rows with equal entries get it.
+
+    >>> stable_order(np.array([[3.0, 1.0, 1.0, 0.0]]), np.inf)
+    array([[3, 1, 2, 0]])
+    """
+    order = np.argsort(values, axis=1)
+    found = np.take_along_axis(values, order, axis=1)
+    equal = ((found[:, 1:] == found[:, :-1]) & (found[:, 1:] < limit)).any(axis=1)
+    order[equal] = np.argsort(values[equal], axis=1, kind="stable")
+    return order
+
+
 def _table(values: np.ndarray, columns: np.ndarray, many: np.ndarray) -> Found:
     """Return rows of `many` entries each as tables, filled with infinity and column 0."""
     there = np.arange(int(many.max(initial=0))) < many[:, None]
@@ -122,12 +137,12 @@ def _table(values: np.ndarray, columns: np.ndarray, many: np.ndarray) -> Found:
 
 def _from_all(metric: Metric | SummedMetric, count: int, ranks: tuple[int, ...]) -> Found:
     """Search among all products (n, n)."""
-    K, half = metric.inner(), metric.norms() / 2
-    n = len(K)
+    products, half = [part.inner() for part in metric.parts], metric.norms() / 2
+    n = len(half)
     places, squared = np.empty((n, count), dtype=np.int64), np.empty((n, count))
     for top in range(0, n, STRIP):
         rows = slice(top, min(n, top + STRIP))
-        D2 = half[rows, None] - K[rows]  # half of it
+        D2 = half[rows, None] - reduce(np.add, [K[rows] for K in products])  # half of it
         D2 += half
         np.fill_diagonal(D2[:, rows], np.inf)
         places[rows], squared[rows] = smallest(D2, count, ranks=ranks)
