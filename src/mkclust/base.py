@@ -267,8 +267,9 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         if not self.takes_missing_rows:
             require_complete(views, self.title)
         self.support_ = views.present.sum(axis=1)
-        self.notes_ = check_presence(views, k)
-        warn(" ".join(self.notes_), MissingRowsWarning)
+        notes = check_presence(views, k)
+        self.notes_ = (*self.notes_, *notes)
+        warn(" ".join(notes), MissingRowsWarning)
 
     def _tables_only(self, views: MultiView | LargeViews) -> bool:
         return not views.kernels  # no view is a kernel matrix, so that rows can be left out

@@ -252,3 +252,27 @@ def test_new_samples_without_one_of_the_tables(planted):
 def test_steps_are_shown(planted, capsys):
     cluster(planted, 3, verbose=True)
     assert "k-means" in capsys.readouterr().err
+
+
+def test_a_frame_of_features_by_samples_is_turned_in_every_call(planted):
+    a, b = frames(planted, IDS["text"], "index")
+    model = mkclust.cluster({"a": a.T, "b": b}, 3, random_state=0)
+    assert any("transposed" in note for note in model.notes_)
+    for views in ({"a": a.T, "b": b}, {"a": a, "b": b}):
+        np.testing.assert_array_equal(model.predict(views), model.labels_)
+        explain(model, views)
+    with pytest.warns(MissingRowsWarning):
+        assert metrics.ari(model.labels_, model.predict({"a": a.T})) > 0.5
+
+
+def test_frames_of_other_length_without_names_are_refused(planted):
+    a, b = (pd.DataFrame(view) for view in planted.views)
+    with pytest.raises(InputError, match="none has sample names"):
+        MultiView([a, b.iloc[:70]])
+
+
+def test_a_missing_integer_of_r_is_no_value(planted):
+    counts = pd.DataFrame(np.arange(4 * N).reshape(N, 4), index=IDS["text"])
+    counts.iloc[3, 1] = -(2**31)
+    with pytest.raises(InputError, match="NA of R .* row 3"):
+        MultiView([counts])

@@ -346,6 +346,12 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
         if named and len(frames) < len(items):
             _warn_of_position(items, names)
         return Alignment((None,) * len(items), first.to_numpy())
+    if all(_is_numbered(items[p]) for p in frames):
+        sizes = ", ".join(f"{names[p]} {len(items[p])}" for p in frames)
+        raise InputError(
+            f"views must have the same rows, got {sizes}, and none has sample names: make them the "
+            "index of every frame, or a column of it"
+        )
     _check_unique({names[frames[0]]: first, **others})
     if len(frames) < len(items):
         _refuse_unnamed(names[frames[0]], first, *next(iter(others.items())))

@@ -25,7 +25,7 @@ from ..exceptions import (
 from .adapters import views_of
 from .alignment import as_text, rows_of, set_sample_names
 from .missing import Imputation, fit_imputation
-from .values import SHOWN, as_table, column_names, is_omics, list_names
+from .values import SHOWN, as_table, column_names, is_frame, is_omics, list_names
 from .views import MultiView, split_columns
 
 Names = np.ndarray | None
@@ -132,8 +132,11 @@ class TakesViews:
             views = views if self.takes_chunks(views) else views.in_memory()
         elif is_omics(X):
             views = views_of(X)
+        elif isinstance(X, MultiView):
+            views = X
         else:
-            views = X if isinstance(X, MultiView) else MultiView(X, kernels=self.gives_kernels)
+            views = MultiView(X, kernels=self.gives_kernels)
+            self.notes_ = views.notes
         self.n_features_in_ = views.shape[1]
         return views
 
@@ -205,9 +208,10 @@ class TakesViews:
             for name, view in views.items()
         ]
         made, _, _ = set_sample_names(list(views.values()), list(views), keys)
+        turned = [_turn_to(fitted.get(name), view) for name, view in zip(views, made, strict=True)]
         return {
             name: order_frame(f"view {name!r}", view, fitted.get(name), exact)
-            for name, view in zip(views, made, strict=True)
+            for name, view in zip(views, turned, strict=True)
         }
 
     def _with_missing_views(self, views: MultiView) -> MultiView:
@@ -385,6 +389,16 @@ def column_order(what: str, fitted: Names, given: Names, exact: bool = False) ->
             raise InputError(f"{what} has {said}: {list_names(extra)}")
         warn(f"{what}: {said}, ignored: {list_names(extra)}", ColumnsWarning)
     return order
+
+
+def _turn_to(fitted: Names, view: Any) -> Any:
+    """Return a frame transposed if the fitted columns are the names of its rows."""
+    if fitted is None or not is_frame(view):
+        return view
+    columns = view.columns.astype(str)
+    if set(fitted) & set(columns) or not set(fitted) <= set(view.index.astype(str)):
+        return view
+    return view.set_axis(columns, axis="columns").T.rename(columns=str)
 
 
 def order_frame(what: str, view: Any, fitted: Names, exact: bool = False) -> Any:

@@ -186,7 +186,7 @@ def fit_imputation(views: MultiView, method: str) -> Imputation:
         if views.gaps[p]:
             count, size = int(gaps[:, kept].sum()), gaps[:, kept].size
             notes.append(
-                f"View {name!r}: {count} of {size} cells ({100 * count / size:.2g} %) were NaN and "
+                f"View {name!r}: {count} of {size} cells ({100 * count / size:.3g} %) were NaN and "
                 f"filled by {FILLED_BY[method]}."
             )
         if not kept.all():

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_random_state
 
 from ..exceptions import EntryTypeError, InputError
 
+R_MISSING = -(2**31)  # what R stores for NA in a column of integers
 SHOWN = 5  # names of samples or columns listed in an error or a note
 MEASUREMENTS, COUNTS, COMPONENTS, KERNEL = "measurements", "counts", "components", "kernel"
 KINDS = MEASUREMENTS, COUNTS, COMPONENTS  # of tables
@@ -153,6 +154,8 @@ def as_matrix(
     sparse = sp.issparse(matrix)
     matrix = sp.csr_array(matrix) if sparse else matrix
     values = matrix.data if sparse else matrix
+    if is_frame(view) and not kernel and values.dtype.kind in "if":
+        _refuse_missing_of_r(matrix, name, samples, columns)
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return matrix, None
     absent = np.zeros(matrix.shape[0], dtype=bool) if sparse else np.isnan(matrix).all(axis=1)
@@ -205,6 +208,16 @@ def _refuse_text(view: Any, name: str) -> None:
         f"view {name!r} has {len(bad)} non-numeric {noun} ({list_names(bad, ' ...')}) of "
         f"{view.shape[1]}: {advice}"
     )
+
+
+def _refuse_missing_of_r(matrix: np.ndarray, name: str, samples: Any, columns: Any) -> None:
+    at = np.argwhere(matrix == R_MISSING)
+    if len(at):
+        place = place_of(int(at[0, 0]), int(at[0, 1]), samples, columns)
+        raise InputError(
+            f"view {name!r} has {len(at)} cells of {R_MISSING}, which is how NA of R arrives from "
+            f"a column of integers, the first at {place}: make the columns double in R, or NaN here"
+        )
 
 
 def _cells_to_refuse(matrix: Any, absent: np.ndarray, kernel: bool) -> np.ndarray:
@@ -318,7 +331,8 @@ def hash_rows(block: Any) -> np.ndarray:
 
 def _mix(values: Any) -> np.ndarray:
     """Return the bits of numbers as doubles, spread; 0 for zero of either sign."""
-    X = np.asarray(values).astype(np.float64) + 0.0  # turns a negative zero into zero
+    with np.errstate(invalid="ignore"):  # NaN of some patterns of bits, such as NA of R
+        X = np.asarray(values).astype(np.float64) + 0.0  # turns a negative zero into zero
     if np.isnan(X).any():
         X[np.isnan(X)] = np.nan  # one pattern of bits
     return _spread(X.view(np.uint64))

@@ -276,7 +276,7 @@ class MultiView(Views):
         i, j = np.argwhere(gaps)[0]
         count = "1 NaN cell" if gaps.sum() == 1 else f"{gaps.sum()} NaN cells"
         shares = (
-            f"{mask.sum()} of {len(mask)} {what} ({100 * mask.mean():.2g} %)"
+            f"{mask.sum()} of {len(mask)} {what} ({100 * mask.mean():.3g} %)"
             for mask, what in ((gaps.any(axis=1), "rows"), (gaps.any(axis=0), "columns"))
         )
         place = place_of(int(held[i]), int(j), self.index, self.feature_names[p])

@@ -367,8 +367,9 @@ def _events(column: Any) -> np.ndarray:
     words = np.array([str(value).strip().lower() for value in column])
     known = np.isin(words, [*OCCURRED, *CENSORED])
     if not known.all():
+        r = "; R counts 2 as the event: subtract 1" if set(words) == {"1", "2"} else ""
         raise InputError(
             f"the events in {column.name!r} must be 0 or 1, or words such as alive and dead, got "
-            f"{words[~known][0]!r}"
+            f"{str(words[~known][0])!r}{r}"
         )
     return np.isin(words, list(OCCURRED))
