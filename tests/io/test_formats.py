@@ -247,7 +247,7 @@ def test_all_problems_are_listed_at_once(tmp_path):
 
 def test_files_of_r_and_unknown_files(tmp_path):
     (tmp_path / "rna.rds").write_bytes(b"x")
-    with pytest.raises(FileFormatError, match=r"no table, one per view, but it has rna\.rds"):
+    with pytest.raises(FileFormatError, match=r"needs one table per view, but has rna\.rds"):
         read(tmp_path)
     with pytest.raises(FileFormatError, match=r'write\.csv\(readRDS\("rna\.rds"\), "rna\.csv"\)'):
         read(tmp_path / "rna.rds")

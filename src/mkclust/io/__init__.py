@@ -2,8 +2,8 @@
 
 `reading` has the one entry point, `read`. `tables`, `matlab`, `npz` and `h5mu` read one kind of
 file each by its library. `roles` decides what is a view, a kernel, the labels or the names.
-`untrusted` reads in a child process. `models` saves and loads models. `results`
-knows folders of results. Names are imported on first use, so that the command line starts quickly.
+`untrusted` reads in a child process. `models` saves and loads models. Names are imported on first
+use, so that the command line starts quickly.
 """
 
 from importlib import import_module

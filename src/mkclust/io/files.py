@@ -15,12 +15,11 @@ import scipy.sparse as sp
 
 from ..exceptions import FileFormatError, InputError
 
-ARCHIVES = (".mat", ".npz")  # many variables in one file
 OMICS = (".h5mu", ".h5ad")  # matrices with names of samples
 PLAIN_TEXTS = (".csv", ".tsv", ".txt")
 TEXTS = (*PLAIN_TEXTS, *(f"{ending}.gz" for ending in PLAIN_TEXTS))
 TABLES = (*TEXTS, ".parquet", ".xlsx")
-KNOWN = (*ARCHIVES, *OMICS, *TABLES)
+KNOWN = (".mat", ".npz", *OMICS, *TABLES)
 RESULT, FORMAT = "result.json", "mkclust result"  # beside results of mkclust
 EXPORTS = {  # how R writes its own files as tables
     ".rds": 'write.csv(readRDS("{0.name}"), "{0.stem}.csv")',

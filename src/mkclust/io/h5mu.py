@@ -22,7 +22,6 @@ from .files import hdf5_attribute, hdf5_member, native, parsing, sound_sparse
 from .roles import Request, Variable, as_labels
 
 ADVICE = "write it again with .write() of MuData or AnnData"
-SPARSE = ("csr_matrix", "csc_matrix")
 
 
 def variables(path: Path) -> list[Variable]:
@@ -58,7 +57,7 @@ class Matrix:
             self.shape, self.dtype = thing.shape or (), thing.dtype.name
             matrix = len(self.shape) == 2 and thing.dtype.kind in "biuf"
             self.kind = "matrix" if matrix else "object"
-        elif self.encoding in SPARSE:
+        elif self.encoding in ("csr_matrix", "csc_matrix"):
             self.shape = tuple(map(int, np.ravel(hdf5_attribute(thing, "shape"))))
             self.kind, self.dtype = "sparse", "float64"
 

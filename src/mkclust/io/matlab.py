@@ -16,14 +16,12 @@ from ..exceptions import FileFormatError
 from .files import hdf5_attribute, hdf5_member, native, parsing, sound_sparse
 from .npz import Unreadable
 
-ADVICE = "save it again from MATLAB with -v7 or -v7.3"
-
 
 def load(path: Path) -> dict[str, Any]:
     """Return all variables of the file, by name."""
     import h5py  # slow to import, and not needed for other formats
 
-    with parsing("MATLAB file", ADVICE):
+    with parsing("MATLAB file", "save it again from MATLAB with -v7 or -v7.3"):
         if h5py.is_hdf5(path):
             with h5py.File(path, "r") as file:
                 names = [name for name in file if not name.startswith("#")]

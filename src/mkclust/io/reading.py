@@ -250,7 +250,7 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
     found = [e for e in there if kind_of(e) in TABLES and not e.name.startswith(aside)]
     others = ", ".join([e.name for e in there if e not in found][:20])
     if not found:
-        raise FileFormatError(f"{folder}: no table, one per view, but it has {others or 'nothing'}")
+        raise FileFormatError(f"{folder}: needs one table per view, but has {others or 'nothing'}")
     return sorted(found, key=_natural), [f"Ignored {others} in the folder."] if others else []
 
 
@@ -302,7 +302,7 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
         if not any(name in table.columns for table in tables):
             raise InputError(f"{path}: no column {name!r} for drop_columns=...")
     for table in tables:
-        for name in {*request.drop_columns} & {*table.columns}:
+        for name in [name for name in request.drop_columns if name in table.columns]:
             table.frame = table.frame.loc[:, [column != name for column in table.columns]]
             table.notes.append(f"Column {name!r} of {table.path.name} was dropped, as asked.")
         _set_labels_aside(table, wanted)
@@ -398,7 +398,10 @@ def _orient(tables: Sequence[Table], classes: Any, forced: bool | None, notes: l
     if forced is not None:
         notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
         for table in tables if forced else ():
-            _transpose(table)
+            turned, names = table.frame.T, table.feature_names
+            if names is not None and len({*names}) < len(names):
+                raise FileFormatError(f"{table.path}: columns of one name cannot name samples")
+            table.frame = turned.set_axis(range(len(turned)) if names is None else names)
         return
     given = [table.frame for table in tables]
     beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
@@ -408,13 +411,6 @@ def _orient(tables: Sequence[Table], classes: Any, forced: bool | None, notes: l
         table.frame = frame
     asked = [t for t, own in zip(tables, given, strict=True) if t.frame is own and t.named]
     _raise_problems([text for table in asked if (text := _ask_about_features(table))])
-
-
-def _transpose(table: Table) -> None:
-    turned, names = table.frame.T, table.feature_names
-    if names is not None and len({*names}) < len(names):
-        raise FileFormatError(f"{table.path}: columns of the same name cannot name samples")
-    table.frame = turned.set_axis(range(len(turned)) if names is None else names)
 
 
 def _ask_about_features(table: Table) -> str:
@@ -475,7 +471,8 @@ def _read_classes(table: Table, request: Request) -> Any:
     with naming(table.path):
         frame = table.frame.reset_index() if table.named else table.frame
         columns = [str(column) for column in frame.columns]
-        if len(text_columns(frame)) == len(columns) and not _name_classes(columns):
+        titled = roles.is_label_name(columns[-1]) or (columns[1:] and is_key_name(columns[0]))
+        if len(text_columns(frame)) == len(columns) and not titled:
             frame = pd.DataFrame([columns, *frame.to_numpy().tolist()])  # the header is a row
             columns = [str(column) for column in frame.columns]
         names, labels = roles.split_classes(columns, request.id)
@@ -489,16 +486,11 @@ def _read_classes(table: Table, request: Request) -> Any:
         return values.set_axis(index)
 
 
-def _name_classes(columns: Sequence[str]) -> bool:
-    """Return whether the first row of a file of labels, all text, names columns."""
-    return roles.is_label_name(columns[-1]) or (len(columns) > 1 and is_key_name(columns[0]))
-
-
 def _as_classes(column: Any) -> Any:
     """Return a column of labels as numbers if all are numbers, else as text."""
     if column.isna().any():
         raise FileFormatError(f"the label in row {int(column.isna().argmax())} is missing")
-    return pd.Series(roles.as_labels(column.to_numpy()), index=column.index)
+    return pd.Series(roles.as_labels(column.to_numpy(), str(column.name)), index=column.index)
 
 
 def _merge_labels(tables: Sequence[Table]) -> Any:

@@ -28,9 +28,7 @@ LABEL_NAMES = (
     "ytrue", "trueclass", "class", "classes", "classlabel", "classlabels", "target",
     "targets", "lab", "labs",
 )  # fmt: skip
-VIEW_NAMES = (
-    "x", "data", "fea", "feature", "features", "views", "view", "feas", "feats", "xs",
-)  # fmt: skip
+VIEW_NAMES = ("x", "data", "fea", "feature", "features", "views", "view", "feas", "feats", "xs")
 KERNEL_NAMES = ("kh", "ks", "k", "kmatrix", "km", "kraw")
 FEATURE_NAMES = (
     "gene", "genes", "geneid", "genename", "genesymbol", "symbol", "hugosymbol", "entrez",
@@ -56,7 +54,6 @@ CLINICAL_NAMES = (
     "followup", "diagnosis", "histology", "treatment", "smoker", "smoking", "bmi",
 )  # fmt: skip
 UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
-WHOLE = 2**53  # larger integers are not all representable as floats
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class Variable:
     items: tuple[Variable, ...] = ()
 
     @property
-    def matrices(self) -> list[tuple[int, ...]]:
+    def matrices(self) -> Sequence[tuple[int, ...]]:
         """Shapes of the real matrices that it holds; none where it holds anything else.
 
         >>> Variable("KH", "stack", (60, 60, 2)).matrices
@@ -159,8 +156,7 @@ def describe(name: str, value: Any) -> Variable:
     if isinstance(value, list):
         items = tuple(describe("", item) for item in value)
         return Variable(name, "cell", (len(items),), "", items=items)
-    if isinstance(value, str):
-        return Variable(name, "text", (1,), "str")
+    value = np.array([value]) if isinstance(value, str) else value
     if sp.issparse(value):
         return Variable(name, "sparse", value.shape, value.dtype.name)
     kind = {"U": "text", "c": "complex"}.get(value.dtype.kind)
@@ -460,7 +456,7 @@ def split_classes(columns: Sequence[str], wanted: Name) -> tuple[int | None, int
     if isinstance(wanted, str) and wanted not in columns:
         raise InputError(f"no column {wanted!r} for id=...; it has {', '.join(columns)}")
     if len(columns) > 2:
-        raise FileFormatError("more columns than one of labels and one of sample names")
+        raise FileFormatError(f"{len(columns)} columns, where sample names and labels are read")
     if len(columns) == 1:
         return None, 0
     last = may_be_key_name(columns[1]) and not may_be_key_name(columns[0])
@@ -494,6 +490,7 @@ def as_labels(value: Any, name: str = "") -> np.ndarray:
         if len(odd):
             why = f"the label of sample {odd[0]} is missing or infinite"
             raise FileFormatError(f"labels {name}: {why}; pass labels=False for none")
-        whole = (labels == np.round(labels)).all() and (np.abs(labels) < WHOLE).all()
+        # larger integers are not all representable as floats
+        whole = (labels == np.round(labels)).all() and (np.abs(labels) < 2**53).all()
         return labels.astype(np.int64) if whole else labels
     return labels.astype(np.int64) if labels.dtype.kind in "biu" else labels

@@ -34,7 +34,6 @@ SPELLED = [*MISSING, *(word.upper() for word in MISSING), "NaN", "None", "Null",
 SAMPLED = 20  # rows by which the form of a table is found
 TEXT_ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
 EXCEL_ADVICE = "save it again as .xlsx, or as .csv"
-PARQUET_ADVICE = "write it again, with one column per feature"
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 WITH_POINT = re.compile(r"\s*[+-]?\d*\.\d+(?:[eE][+-]?\d+)?\s*")
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
@@ -124,7 +123,7 @@ def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
         with parsing("table", TEXT_ADVICE):
             _load_text(table, sep, decimal)
     elif kind == ".parquet":
-        with parsing("Parquet file", PARQUET_ADVICE):
+        with parsing("Parquet file", "write it again, with one column per feature"):
             table.frame = _load_parquet(table.path)
     else:
         sheets, _ = read_sheets(table.path) if table.text is None else ([table], [])
@@ -283,12 +282,11 @@ def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
         width = max(np.flatnonzero(frame.notna().any()), default=-1) + 1
     else:
         width = len(names)
-    if frame.shape[1] < width or frame.iloc[:, width:].notna().to_numpy().any():
+    cells = frame.shape[1]
+    if cells < width or frame.iloc[:, width:].notna().to_numpy().any():
         hint = "if a comma is the decimal sign, pass decimal=',' and another sep=..."
-        raise FileFormatError(
-            f"its rows have {frame.shape[1]} cells, but the header {width}; {hint}"
-        )
-    if frame.shape[1] > width:
+        raise FileFormatError(f"its rows have {cells} cells, but the header {width}; {hint}")
+    if cells > width:
         notes.append(f"Columns after {width}, which are empty, were left out.")
         frame = frame.iloc[:, :width].copy()
     if names is not None:
@@ -467,11 +465,8 @@ def _codes(rows: Rows) -> list[int]:
     columns = [
         [c.strip() for c in cells if c.strip()] for cells in zip_longest(*rows, fillvalue="")
     ]
-    return [
-        p
-        for p, cells in enumerate(columns)
-        if all(map(str.isdecimal, cells)) and (p == 0 or any(re.match(r"0\d", c) for c in cells))
-    ]
+    digits = {p: cells for p, cells in enumerate(columns) if all(map(str.isdecimal, cells))}
+    return [p for p, c in digits.items() if p == 0 or any(re.match(r"0\d", cell) for cell in c)]
 
 
 def is_text(cell: str, decimal: str | None = None) -> bool:

@@ -51,8 +51,8 @@ def call_in_child(
     most = physical_memory() / 2 if memory_limit is None else memory_limit
     if not most > 0 or not time_limit > 0:
         raise InputError("memory_limit and time_limit must be positive")
-    single = isinstance(path, (str, os.PathLike))
-    paths = os.fspath(path) if single else list(map(os.fspath, path))
+    one = isinstance(path, (str, os.PathLike))
+    paths = os.fspath(path) if one else list(map(os.fspath, path))
     with TemporaryDirectory(prefix="mkclust-") as folder:
         target = Path(folder, "result.npz")
         order = [function, paths, dict(options), int(most), str(target)]
