@@ -9,7 +9,7 @@ from mkclust import AKKM, MKCDNM, SWMC, GraphFusion, datasets, metrics
 from mkclust.graphs.affinity import affinity_graph
 from mkclust.graphs.metrics import Metric
 from mkclust.inspection import Explanation, explain, fitting
-from mkclust.inspection.explain import difference, own_split
+from mkclust.inspection.explain import OTHERS, difference, own_split
 from mkclust.inspection.view_profile import separation
 
 
@@ -63,7 +63,7 @@ class TestPlanted:
         ],
     )
     def test_the_number_of_other_answers_in_words(self, count, sentence):
-        assert str(Explanation(None, (), (None,) * count, None)).endswith(f". {sentence}")
+        assert str(Explanation(None, (), (None,) * count, 0, None)).endswith(f". {sentence}")
 
     def test_following_the_contradicting_view_is_an_alternative(self):
         views, other = planted("contradicting", k=8)
@@ -166,9 +166,10 @@ class TestAlternatives:
         views = datasets.make_views(120, 4, 3, noise=3.0, random_state=0)
         model = GraphFusion(4, random_state=0).fit(views)
         before = model.labels_.copy()
-        found = explain(model, views).alternatives
-        assert len(found) > 0 and found.tried >= 11
-        assert explain(model, views).alternatives.describe() == found.describe()
+        explained = explain(model, views)
+        found = explained.alternatives
+        assert len(found) > 0 and explained.tried >= 11
+        assert explain(model, views).describe() == explained.describe()
         for at, one in enumerate(found):
             assert one.score >= 0.95 and one.ari < 0.9
             assert np.isclose(one.ari, metrics.ari(before, one.labels))
@@ -177,9 +178,9 @@ class TestAlternatives:
 
     def test_compared_methods_have_other_optima_only(self):
         views = datasets.make_views(90, 3, 2, noise=0.5, random_state=0)
-        found = explain(AKKM(3, random_state=0), views).alternatives
+        found = explain(AKKM(3, random_state=0), views)
         assert found.tried == 6
-        assert found.describe()[0].startswith("none of 6 other partitions is both different")
+        assert found.describe()[OTHERS][0].startswith("none of 6 other partitions is both")
 
     def test_one_cluster(self):
         views = datasets.make_views(40, 2, 2, random_state=0)
@@ -190,7 +191,7 @@ class TestAlternatives:
     def test_methods_without_embedding_say_that_nothing_was_tried(self):
         views = datasets.make_views(60, 3, 2, noise=0.5, random_state=0)
         found = explain(SWMC(3, random_state=0), views)
-        assert "no other partition was tried" in found.alternatives.describe()[0]
+        assert "no other partition was tried" in found.describe()[OTHERS][0]
         assert found.profile.clusters.min() > 0.8
 
     def test_of_many_samples_some_are_drawn(self, monkeypatch):

@@ -387,7 +387,7 @@ def explanation_of(found: Explanation) -> dict[str, Any]:
         ],
         "conflicts": [_conflict(conflict) for conflict in found.conflicts],
         "alternatives": others,
-        "tried": found.alternatives.tried,
+        "tried": found.tried,
     }
 
 
@@ -440,7 +440,7 @@ def _figures(column: np.ndarray) -> list[Any]:
 def _annotations(found: Annotations) -> dict[str, Any]:
     curves = [] if found.survival is None else found.survival.curves
     return {
-        "correction": found.correction,
+        "correction": "holm",
         "columns": [plain(each._asdict()) for each in found.comparisons],
         "not_compared": list(found.skipped),
         "survival": [_chosen(each, "cluster", "samples", "events", "median") for each in curves],

@@ -14,6 +14,7 @@ from ..data.preparation import prepare_views
 from ..exceptions import FileFormatError, InputError, MkclustWarning
 from ..methods import load
 from ..predict.new_samples import OutOfSample
+from ..report.words import counted
 from .arguments import AsJson, Out, Paths, Quiet, Reading, clean, reads
 from .cluster import show_progress
 from .output import OutputFolder, print_result, write_samples
@@ -63,7 +64,8 @@ def predict(
     console = Console(highlight=False, quiet=quiet, stderr=json, soft_wrap=True)
     for note in notes:
         console.print(f"[yellow]note:[/] {clean(note)}")
-    console.print(f"{len(data)} samples assigned to {fitted.n_clusters} clusters by {fitted.title}")
+    clusters = counted(int(fitted.n_clusters), "cluster")
+    console.print(f"{len(data)} samples assigned to {clusters} by {fitted.title}")
     console.print(clean(f"Written to {out}: labels.csv, result.json"))
     if json:
         print_result(out, result)

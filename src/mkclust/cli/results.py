@@ -16,12 +16,12 @@ from rich.text import Text
 from ..data.preparation import prepare_views
 from ..data.views import view_checksums
 from ..exceptions import InputError
-from ..inspection import Alternatives
 from ..inspection import explain as explain_model
 from ..inspection import verify as verify_model
+from ..inspection.explain import OTHERS
 from ..methods import estimator_for, load
 from ..metrics import ari
-from ..report.words import number
+from ..report.words import counted, number
 from .arguments import Reading, clean, reads
 from .cluster import show_progress
 from .output import explanation_of, read_labels
@@ -49,14 +49,15 @@ def explain(results: Results, paths: Data = None, *, reading: Reading) -> None:
             found = _explanation(results, result, _data(result, paths, reading))
     console = Console(highlight=False)
     sizes = result["clusters"]
-    what = f"{sum(sizes)} samples in {len(sizes)} clusters by {result['method']['title']}"
+    clusters = counted(len(sizes), "cluster")
+    what = f"{sum(sizes)} samples in {clusters} by {result['method']['title']}"
     console.print(Text(what, style="bold"))
     for heading, lines in found["words"].items():
         console.print(Text(f"\n{heading}", style="bold"))
         if heading == next(iter(found["words"])):
             for table in _separation_tables(found["separation"]):
                 console.print(table)
-        numbered = bool(found["alternatives"]) and heading == Alternatives.title
+        numbered = bool(found["alternatives"]) and heading == OTHERS
         shown = Table.grid(padding=(0, 1, 0, 1))
         for at, line in enumerate(lines, start=1):
             shown.add_row(f"{at}." if numbered else "-", clean(line))

@@ -2,7 +2,7 @@
 
 from .annotations import Annotations, compare_annotations
 from .choose_k import ChoiceOfK, choose_k
-from .explain import Alternative, Alternatives, Conflict, Explanation, explain
+from .explain import Alternative, Conflict, Explanation, explain
 from .markers import Markers, markers
 from .stability import Confidence, Stability, confidence, stability
 from .verdict import Verdict, verdict
@@ -12,7 +12,6 @@ from .view_profile import ViewProfile
 
 __all__ = [
     "Alternative",
-    "Alternatives",
     "Annotations",
     "ChoiceOfK",
     "Confidence",

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import chi2_contingency, false_discovery_control, kruskal, random_table
+from scipy.stats import chi2_contingency, kruskal, random_table
 
 from ..data.alignment import as_text, match_samples, rows_of
 from ..data.values import as_table
@@ -20,7 +20,6 @@ LEVEL = 0.05  # of the corrected p value
 FEW_VALUES = 5  # a numeric column with at most so many values is a category
 EXPECTED = 5.0  # expected counts below this make the chi-squared distribution unfit
 PERMUTED = 9999  # random tables that are drawn then
-CORRECTIONS = ("holm", "bh")
 TIMES = frozenset((
     "time", "times", "survival", "survivaltime", "survivaldays", "ostime", "osdays", "osmonths",
     "days", "daystoevent", "futime", "followup", "followuptime", "overallsurvival", "duration",
@@ -62,13 +61,11 @@ class Annotations:
         Kaplan-Meier curves by cluster, where there are times and events.
     skipped : tuple of str
         Columns that were not compared, with the reason.
-    correction : {"holm", "bh"}
     """
 
     comparisons: tuple[Comparison, ...]
     survival: Survival | None
     skipped: tuple[str, ...]
-    correction: str
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row per column compared."""
@@ -93,14 +90,13 @@ def compare_annotations(
     id: str | None = None,
     time: str | None = None,
     event: str | None = None,
-    correction: str = "holm",
 ) -> Annotations:
     """Compare the columns of a table with clusters; nothing is clustered.
 
     Categories are compared by the chi-squared test, by permutation where expected counts are
     small, numbers by the Kruskal-Wallis test, survival
     by the log-rank test (``pip install 'mkclust[survival]'``). Samples without a value are left
-    out of that column.
+    out of that column. p values are corrected over all columns by Holm.
 
     Parameters
     ----------
@@ -117,8 +113,6 @@ def compare_annotations(
     time, event : str, optional
         Columns with the time to an event or to the end of observation, and whether the event
         occurred. By default columns with usual names, such as OS.time and OS.
-    correction : {"holm", "bh"}
-        Correction over all columns: Holm (family-wise) or Benjamini and Hochberg.
 
     Returns
     -------
@@ -133,8 +127,6 @@ def compare_annotations(
     >>> found.comparisons[0].column, found.comparisons[0].effect
     ('stage', 1.0)
     """
-    if correction not in CORRECTIONS:
-        raise InputError(f'correction must be "holm" or "bh", got {correction!r}')
     clusters, table = _aligned(labels, table, index, id)
     pair, skipped, censored = survival_columns(table, time, event)
     found, curves = [], None
@@ -154,22 +146,18 @@ def compare_annotations(
                 found.append(_compared(str(column), clusters, table[column]))
             except InputError as error:
                 skipped.append(str(error))
-    adjusted = corrected(np.array([each.p for each in found]), correction)
+    adjusted = corrected(np.array([each.p for each in found]))
     found = [each._replace(p_adjusted=float(p)) for each, p in zip(found, adjusted, strict=True)]
     ordered = tuple(sorted(found, key=lambda each: each.p))
-    return Annotations(ordered, curves, tuple(skipped), correction)
+    return Annotations(ordered, curves, tuple(skipped))
 
 
-def corrected(p: np.ndarray, correction: str) -> np.ndarray:
-    """Return p values (t,) corrected for their number.
+def corrected(p: np.ndarray) -> np.ndarray:
+    """Return p values (t,) corrected for their number by Holm.
 
-    >>> corrected(np.array([0.01, 0.04, 0.03]), "holm")
+    >>> corrected(np.array([0.01, 0.04, 0.03]))
     array([0.03, 0.06, 0.06])
     """
-    if not len(p):
-        return p
-    if correction == "bh":
-        return np.asarray(false_discovery_control(p, method="bh"))
     order = np.argsort(p)
     found = np.empty(len(p))
     found[order] = np.maximum.accumulate(np.minimum(p[order] * np.arange(len(p), 0, -1), 1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from ..data.memory import shared_views
+from ..graph_fusion import GraphFusion
 from ..graph_fusion.diffusion_map import diffusion_map, n_components_for
 from ..graph_fusion.fusion import blend, mean_graph
 from ..graphs.affinity import degree_normalized
@@ -25,6 +26,7 @@ from .stability import counts, matched
 from .view_profile import SEPARATED, Evidence, ViewProfile, evidence_of, held_by, profile_of
 
 NO_CONFLICT = "no two trusted views contradict each other about a pair of clusters"
+OTHERS = "Other answers"
 CLEAR = 0.9  # clarity from which a division is a gap; an even continuum has 0.81
 SAME, OTHER = 0.5, 0.3  # ARI of two divisions that count as the same, and as different ones
 SUPPORT = 0.3  # ARI with the clusters from which a view's own division supports them
@@ -56,24 +58,35 @@ class Explanation:
         Which view sees which cluster.
     conflicts : tuple of Conflict
         Pairs of clusters about which trusted views contradict each other.
-    alternatives : Alternatives
-        Other partitions that are nearly as good.
+    alternatives : tuple of Alternative
+        Other partitions that are clearly different and nearly as good.
+    tried : int
+        Partitions that were tried for it.
     index : (n,) array
         Names, or positions, of the samples that the labels of conflicts and alternatives are of.
     """
 
     profile: ViewProfile
     conflicts: tuple[Conflict, ...]
-    alternatives: Alternatives
+    alternatives: tuple[Alternative, ...]
+    tried: int
     index: np.ndarray
 
     def describe(self) -> dict[str, tuple[str, ...]]:
         """Return sentences by heading: separation by view, conflicts, other answers."""
         return {
-            ViewProfile.title: self.profile.describe(),
+            "Which views separate which clusters": self.profile.describe(),
             "Conflicts": tuple(map(str, self.conflicts)) or (NO_CONFLICT,),
-            Alternatives.title: self.alternatives.describe(),
+            OTHERS: tuple(map(str, self.alternatives)) or (self._no_alternative(),),
         }
+
+    def _no_alternative(self) -> str:
+        if not self.tried:
+            return "no other partition was tried: there is one cluster, or no embedding"
+        return (
+            f"none of {self.tried} other partitions is both different (ARI below {EQUAL}) and "
+            f"nearly as good ({NEARLY} of the modularity)"
+        )
 
     def __str__(self) -> str:
         pairs = "; ".join("{} and {}".format(*each.clusters) for each in self.conflicts)
@@ -87,7 +100,7 @@ class Explanation:
 def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation:
     """Answer which view sees which cluster, where views conflict, and what else is nearly as good.
 
-    See `ViewProfile`, `Conflict` and `Alternatives` for the three. Takes one to three times as long
+    See `ViewProfile`, `Conflict` and `Alternative` for the three. Takes one to three times as long
     as a fit.
 
     Parameters
@@ -117,8 +130,8 @@ def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation
         evidence = evidence_of(estimator, views, random_state)
         profile = profile_of(evidence)
         found = conflicts_of(evidence, profile)
-        others = alternatives_of(evidence, found, random_state)
-    return Explanation(profile, found, others, evidence.index)
+        others, tried = alternatives_of(evidence, found, random_state)
+    return Explanation(profile, found, others, tried, evidence.index)
 
 
 @dataclass(frozen=True)
@@ -347,7 +360,15 @@ def _threshold(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
 
 @dataclass(frozen=True)
 class Alternative:
-    """Another partition that is nearly as good.
+    """Another partition that is clearly different from the answer and nearly as good.
+
+    Candidates follow the views that contradict the answer (`Conflict`), for one pair of clusters
+    or for all samples; other local optima of k-means on the model's embedding; and for graph
+    fusion other shares of the joint graph (0, 0.6, 1), equal weights of the views, and weights by
+    agreement alone. A candidate is listed if its modularity on the fused graph is at least 0.95 of
+    the answer's, and its ARI with the answer and with every alternative before it is below 0.9.
+    Those that follow views are listed first, then by modularity; five at most. The model itself is
+    not changed.
 
     Attributes
     ----------
@@ -378,51 +399,12 @@ class Alternative:
         )
 
 
-@dataclass(frozen=True)
-class Alternatives(Sequence[Alternative]):
-    """Clearly different partitions that are nearly as good as the answer, and how many were tried.
-
-    Candidates follow the views that contradict the answer (`Conflict`), for one pair of clusters
-    or for all samples; other local optima of k-means on the model's embedding; and for graph
-    fusion other shares of the joint graph (0, 0.6, 1), equal weights of the views, and weights by
-    agreement alone. A candidate is listed if its modularity on the fused graph is at least 0.95 of
-    the answer's, and its ARI with the answer and with every alternative before it is below 0.9.
-    Those that follow views are listed first, then by modularity; five at most. The model itself is
-    not changed.
-    """
-
-    title: ClassVar[str] = "Other answers"
-
-    found: tuple[Alternative, ...]
-    tried: int
-
-    def __len__(self) -> int:
-        return len(self.found)
-
-    def __getitem__(self, at: Any) -> Any:
-        return self.found[at]
-
-    def describe(self) -> tuple[str, ...]:
-        """Return one sentence per alternative."""
-        if self.found:
-            return tuple(map(str, self.found))
-        if not self.tried:
-            return ("no other partition was tried: there is one cluster, or no embedding",)
-        return (
-            f"none of {self.tried} other partitions is both different (ARI below {EQUAL}) and "
-            f"nearly as good ({NEARLY} of the modularity)",
-        )
-
-    def __str__(self) -> str:
-        return "; ".join(self.describe())
-
-
 def alternatives_of(
     evidence: Evidence, conflicts: Sequence[Conflict], random_state: int = 0
-) -> Alternatives:
-    """Return the alternatives of a model whose conflicts are known."""
+) -> tuple[tuple[Alternative, ...], int]:
+    """Return the alternatives of a model whose conflicts are known, and how many were tried."""
     if evidence.k < 2 or not evidence.modularity > 0:
-        return Alternatives((), 0)
+        return (), 0
     with quiet():
         first = list(_following(evidence, conflicts, random_state))
         rest = list(_others(evidence, random_state))
@@ -433,14 +415,10 @@ def alternatives_of(
         score, seen = scores[id(labels)], [evidence.labels, *(other.labels for other in kept)]
         near = score >= NEARLY and len(kept) < MOST_LISTED
         if near and all(ari(labels, other) < EQUAL for other in seen):
-            kept.append(_described(evidence, origin, labels, score))
-    return Alternatives(tuple(kept), len(scores))
-
-
-def _described(evidence: Evidence, origin: str, labels: np.ndarray, score: float) -> Alternative:
-    labels = matched(evidence.labels, labels)
-    words, agreement = difference(evidence.labels, labels), ari(evidence.labels, labels)
-    return Alternative(origin, words, score, agreement, labels)
+            own = matched(evidence.labels, labels)
+            words, agreement = difference(evidence.labels, own), ari(evidence.labels, own)
+            kept.append(Alternative(origin, words, score, agreement, own))
+    return tuple(kept), len(scores)
 
 
 def _following(
@@ -467,7 +445,7 @@ def _others(evidence: Evidence, seed: int) -> Iterator[tuple[str, np.ndarray]]:
         for start in range(OPTIMA):
             own = kmeans_labels(H[evidence.rows], evidence.k, 1, seed + 1 + start)
             yield "another optimum of k-means", own
-    if evidence.built is None:
+    if not isinstance(evidence.model, GraphFusion):
         return
     for share in SHARES:
         graph = blend(evidence.mean, evidence.joint, share)

@@ -29,6 +29,4 @@ def verify(estimator: Any, views: Any) -> Verification:
     >>> verify(GraphFusion(2, random_state=0), views).holds
     True
     """
-    model: Any = fitted(estimator, views)
-    found: Verification = model.verify(views)
-    return found
+    return fitted(estimator, views).verify(views)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.weights import SMALL
-from ..base import KernelClusterer, default_n_neighbors
 from ..data.views import MultiView
 from ..graph_fusion import GraphFusion
 from ..graph_fusion.fusion import blend, joint_graph, joint_share, joint_weights, mean_graph
 from ..graph_fusion.view_graphs import ViewGraphs
-from ..graphs.affinity import knn_affinity, pad_graph
-from ..graphs.metrics import Metric
-from ..graphs.neighbors import neighborhood
-from ..kernels.bank import KernelBank
 from .choose_k import modularity
 from .fitting import fitted, quiet, sample_names, views_of
 
@@ -40,8 +34,8 @@ class ViewProfile:
     For every view, the share of its graph's edges that cross between two groups is compared with
     the share expected by chance: r is 1 where no edge crosses and 0 at the level of chance
     (Newman's assortativity coefficient). The groups are a cluster and all others, or two clusters
-    alone. The graph is the affinity graph of graph fusion, or the kNN graph of a kernel. O(nnz +
-    n k) for each view beside its graph.
+    alone. The graph is the affinity graph of graph fusion, whatever the method. O(nnz + n k) for
+    each view beside its graph.
 
     Attributes
     ----------
@@ -57,8 +51,6 @@ class ViewProfile:
         Separation of each pair of clusters, in each view; NaN on the diagonal.
     pair_chance : (k, k, m) array
     """
-
-    title: ClassVar[str] = "Which views separate which clusters"
 
     names: tuple[str, ...]
     sizes: np.ndarray
@@ -158,15 +150,19 @@ class Evidence:
         The views; 5000 drawn samples where there are more than 20 000.
     rows : (n,) int array
         Which samples of the fit they are.
-    graphs : tuple of (n, n) sparse arrays
-        The affinity graphs of graph fusion, else a kNN graph of every view.
+    built : ViewGraphs
+        The affinity graphs of graph fusion, whatever the method.
     """
 
     model: Any
     data: MultiView
     rows: np.ndarray
-    graphs: tuple[sp.csr_array, ...]
-    built: ViewGraphs | None
+    built: ViewGraphs
+
+    @cached_property
+    def graphs(self) -> tuple[sp.csr_array, ...]:
+        """The graphs (n, n) of all views."""
+        return tuple(self.built)
 
     @cached_property
     def labels(self) -> np.ndarray:
@@ -209,20 +205,18 @@ class Evidence:
 
     @cached_property
     def joint(self) -> sp.csr_array:
-        """The graph of all views at once; only for graph fusion."""
-        assert self.built is not None
+        """The graph of all views at once."""
         return joint_graph(self.built, joint_weights(self.built, self.weights))
 
     @cached_property
     def joint_share(self) -> float:
-        """The share of that graph in the fused one; only for graph fusion."""
-        assert self.built is not None
+        """The share of that graph in the fused one."""
         return joint_share(self.built, self.weights)
 
     @cached_property
     def fused(self) -> sp.csr_array:
         """The graph on which partitions are compared: the fused one, or of the average kernel."""
-        if self.built is not None:
+        if isinstance(self.model, GraphFusion):
             return blend(self.mean, self.joint, self.joint_share)
         return self.model.affinity(self.data, self.k)
 
@@ -241,8 +235,9 @@ def evidence_of(estimator: Any, views: Any, random_state: int = 0) -> Evidence:
     model = fitted(estimator, views)
     data, rows = views_of(model, views, random_state)
     with quiet():
-        built = model.view_graphs(data) if isinstance(model, GraphFusion) else None
-        return Evidence(model, data, rows, tuple(built or _neighbor_graphs(model, data)), built)
+        graph_fusion = model if isinstance(model, GraphFusion) else _graph_fusion_of(model, data)
+        built = graph_fusion.view_graphs(data)
+        return Evidence(model, data, rows, built)
 
 
 def held_by(data: MultiView, p: int) -> np.ndarray:
@@ -250,20 +245,9 @@ def held_by(data: MultiView, p: int) -> np.ndarray:
     return np.ones(len(data), dtype=bool) if data.present is None else data.present[:, p]
 
 
-def _metrics(model: Any, data: MultiView) -> Iterator[Metric]:
-    """Yield one metric of every view: the distances of its kernel, or the model's own."""
-    if not isinstance(model, KernelClusterer):
-        yield from model.view_metrics(data)
-        return
-    for name, K in zip(data.names, KernelBank(data, model._recipe(data)), strict=True):
-        yield Metric(name, np.asarray(K, dtype=float), gram=True)
-
-
-def _neighbor_graphs(model: Any, data: MultiView) -> Iterator[sp.csr_array]:
-    """Yield one kNN graph (n, n) of every view."""
-    for p, metric in enumerate(_metrics(model, data)):
-        count = default_n_neighbors(metric.n_samples, int(np.max(model.labels_)) + 1)
-        yield pad_graph(knn_affinity(neighborhood(metric, count), count), held_by(data, p))
+def _graph_fusion_of(model: Any, data: MultiView) -> GraphFusion:
+    k = int(np.max(model.labels_)) + 1
+    return GraphFusion(k, precomputed=data.kernels, indefinite="ignore")
 
 
 class Separation(NamedTuple):
