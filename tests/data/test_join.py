@@ -274,5 +274,5 @@ def test_frames_of_other_length_without_names_are_refused(planted):
 def test_a_missing_integer_of_r_is_no_value(planted):
     counts = pd.DataFrame(np.arange(4 * N).reshape(N, 4), index=IDS["text"])
     counts.iloc[3, 1] = -(2**31)
-    with pytest.raises(InputError, match="NA of R .* row 3"):
+    with pytest.raises(InputError, match=r"NA of R .* row 3"):
         MultiView([counts])

@@ -43,6 +43,7 @@ from .arguments import (
 from .output import OutputFolder, as_text, print_result, result_of, write_answers, write_labels
 from .summary import print_summary
 
+DIGITS, COHORT = "UCI Multiple Features", "breast.TCGA of mixOmics"  # the data of `demo`
 PATIENCE = 120.0  # seconds that the checks may be expected to take without being asked for
 HALVES, EXPLAINED = 5.0, 3.0  # fits that refits to halves and the explanation cost at most
 
@@ -184,18 +185,26 @@ def demo(
         bool, typer.Option("--cohort", help="220 breast cancer patients, fetched once.")
     ] = False,
     out: Out = Path("mkclust-demo"),
+    checks: Checks = None,
     quiet: Quiet = False,
 ) -> None:
     """Cluster bundled data: handwritten digits in six views."""
-    from ..data import datasets
-
     folder = OutputFolder(out, "cluster")
     folder.check()
-    k, source = (3, "breast.TCGA of mixOmics") if cohort else (10, "UCI Multiple Features")
-    run = Run(estimator_for(DEFAULT, k, random_state=0), k, folder, [source], quiet=quiet)
+    k, source = (3, COHORT) if cohort else (10, DIGITS)
+    model = estimator_for(DEFAULT, k, random_state=0)
+    run = Run(model, k, folder, [source], checks=checks, quiet=quiet)
     with run.stage("read"):
-        data = datasets.fetch_breast() if cohort else datasets.load_mfeat()
+        data = demo_data(source)
     complete(run, data)
+
+
+def demo_data(source: str) -> Any:
+    """Return the data of `demo` by the name in its result.json; None for another name."""
+    from ..data import datasets
+
+    read = {COHORT: datasets.fetch_breast, DIGITS: datasets.load_mfeat}.get(source)
+    return None if read is None else read()
 
 
 def complete(run: Run, data: Any) -> None:

@@ -23,7 +23,7 @@ from ..methods import estimator_for, load
 from ..metrics import ari
 from ..report.words import counted, number
 from .arguments import Reading, clean, reads
-from .cluster import show_progress
+from .cluster import demo_data, show_progress
 from .output import explanation_of, read_labels
 from .result_folder import changed_files, read_result
 from .summary import column_table
@@ -76,6 +76,8 @@ def cluster_result(folder: Path) -> dict[str, Any]:
 
 def _data(result: dict[str, Any], paths: list[Path] | None, reading: Reading) -> Any:
     """Read the data of a run as the run did, or from other places."""
+    if not paths and (bundled := demo_data(result["source"][0])) is not None:
+        return bundled
     stored = reading.over(result["reading"])
     sources = paths or [Path(path) for path in result["source"]]
     missing = [str(path) for path in sources if not path.exists()]

@@ -93,8 +93,10 @@ def _cluster_table(model: Any, markers: Markers | None) -> Table:
     sizes = np.bincount(model.labels_)
     certain = model.verdict_.confidence
     kept = None if certain is None else certain.clusters
-    table = column_table("cluster", "samples", *([] if kept is None else ["confidence"]))
+    table = column_table("cluster", "samples")
     table.add_column("", min_width=BAR)
+    if kept is not None:
+        table.add_column("confidence", justify="right")
     if markers is not None:
         table.add_column("first marker (effect)", no_wrap=True, overflow="ellipsis")
     for label, size in enumerate(sizes):
@@ -104,5 +106,5 @@ def _cluster_table(model: Any, markers: Markers | None) -> Table:
             f"{clean(markers.name(place))} ({markers.effect[place]:+.1f})"
             for place in markers.top(label, 1)
         ]  # fmt: skip
-        table.add_row(str(label), str(size), *shown, f"[blue]{bar}[/]", *first)
+        table.add_row(str(label), str(size), f"[blue]{bar}[/]", *shown, *first)
     return table

@@ -42,6 +42,7 @@ def views_of(data: Any, use: Mapping[str, str] | Sequence[str] | None = None) ->
     if not is_omics(data):
         raise InputError(f"neither MuData nor AnnData but {type(data).__name__}")
     parts = modalities(data)
+    use = [use] if isinstance(use, str) else use
     if use is None:
         use = ["X"] if parts is None else list(parts)
     places = dict(use) if isinstance(use, Mapping) else {place: place for place in use}
@@ -73,8 +74,9 @@ def write_back(data: Any, model: Any, key: str = "mkclust", confidence: Any = No
     data : MuData, AnnData, or dict or list of AnnData
     model : fitted estimator
     key : str
-    confidence : (n,) array, optional
-        Written to the column ``key_confidence`` of ``obs``.
+    confidence : Confidence, Series or (n,) array, optional
+        Written to the column ``key_confidence`` of ``obs``; without it, that column is removed.
+        A Series is joined by sample name, an array has the order of ``labels_``.
     """
     import pandas as pd
 
@@ -89,7 +91,11 @@ def write_back(data: Any, model: Any, key: str = "mkclust", confidence: Any = No
     names = _names_of(data)
     rows = np.arange(len(labels)) if fitted is None else rows_of(names, map(str, fitted))
     if (rows < 0).any():
-        raise InputError(f"the model was not fitted to sample {names[int(np.argmin(rows))]!r}")
+        raise InputError(
+            f"the model was not fitted to sample {names[int(np.argmin(rows))]!r}: write back to "
+            "the samples that were clustered, or predict the others"
+        )
+    certain = None if confidence is None else _confidence_of(confidence, names, rows, len(labels))
     clusters = [str(label) for label in range(int(labels.max()) + 1)]
     found = pd.Categorical.from_codes(labels[rows], categories=clusters)
     data.obs[key] = pd.Series(found, index=data.obs_names)
@@ -97,8 +103,24 @@ def write_back(data: Any, model: Any, key: str = "mkclust", confidence: Any = No
     columns |= {f"{key}_membership": model.membership_} if model._has_membership else {}
     for name, values in columns.items():
         data.obsm[name] = np.asarray(values)[rows]
-    if confidence is not None:
-        data.obs[f"{key}_confidence"] = np.asarray(confidence)[rows]
+    column = f"{key}_confidence"
+    if certain is not None:
+        data.obs[column] = certain
+    elif column in data.obs:
+        del data.obs[column]
+
+
+def _confidence_of(confidence: Any, names: list[str], rows: np.ndarray, n: int) -> np.ndarray:
+    """Return the confidence of named samples, of which `rows` are the rows of the fit."""
+    if hasattr(confidence, "index") and hasattr(confidence, "reindex"):
+        found = confidence.set_axis(confidence.index.astype(str)).reindex(names)
+        if found.isna().any():
+            raise InputError(f"confidence lacks sample {found.index[found.isna()][0]!r}")
+        return np.asarray(found)
+    values = np.asarray(getattr(confidence, "samples", confidence), dtype=float)
+    if values.shape != (n,):
+        raise InputError(f"confidence of shape {values.shape} for {n} samples")
+    return values[rows]
 
 
 def join_by_name(

@@ -107,6 +107,11 @@ def as_table(view: Any, name: str) -> Any:
         return kept.filled(np.nan)
     if hasattr(view, "get_columns"):  # of polars
         view = pd.DataFrame({column.name: column.to_numpy() for column in view.get_columns()})
+    if is_omics(view):
+        raise InputError(
+            f"view {name!r} is an AnnData or MuData beside other tables: give its .to_df(), or "
+            "choose its matrices by mkclust.omics.views_of(data, use)"
+        )
     if is_frame(view):
         _refuse_empty(view, name)
     elif sp.issparse(view) and hasattr(view, "check_format"):

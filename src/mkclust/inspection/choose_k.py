@@ -109,8 +109,11 @@ class ChoiceOfK:
     drawn: int | None = None
 
     def __str__(self) -> str:
-        tried = f"{self.table[0].k} to {self.table[-1].k} tried"
-        if len(self.table) == 1:
+        ks = [row.k for row in self.table]
+        tried = f"{ks[0]} to {ks[-1]} tried"
+        if len(ks) <= ks[-1] - ks[0]:
+            tried = f"{', '.join(map(str, ks))} tried"
+        if len(ks) == 1:
             tried = "the only number tried"
         if self.drawn is not None:
             tried += f" on {self.drawn} samples drawn at random"

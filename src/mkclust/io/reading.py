@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from ..data.values import list_names, text_columns
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from . import roles
-from .files import OMICS, TABLES, as_path, check_readable, kind_of, naming, view_name
+from .files import EXPORTS, OMICS, TABLES, as_path, check_readable, kind_of, naming, view_name
 from .roles import Name, Request, Variable
 from .tables import Table, load_table, not_numeric, read_sheets
 
@@ -154,6 +154,8 @@ def inspect(
 
 
 def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    if isinstance(names, Mapping):
+        raise InputError("views and columns are listed by name, not by a dict")
     return (names,) if isinstance(names, str) else None if names is None else tuple(names)
 
 
@@ -246,6 +248,10 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the tables of a folder in natural order, and notes on what else it holds."""
     with naming(folder):
         there = sorted(folder.iterdir())
+    for file in there:
+        if kind_of(file) in EXPORTS:  # a view may be in it
+            with naming(file):
+                check_readable(file)
     aside = (".", "~$")  # of systems and of Excel
     found = [e for e in there if kind_of(e) in TABLES and not e.name.startswith(aside)]
     others = ", ".join([e.name for e in there if e not in found][:20])

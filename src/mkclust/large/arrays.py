@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import FileFormatError, InputError
+from ..io.files import KNOWN, kind_of
 
 KINDS = (".npy", ".parquet")
 BROKEN_HEADER = (OSError, EOFError, ValueError, SyntaxError, TokenError, RecursionError)
@@ -79,6 +80,8 @@ def as_dask_array(value: Any) -> tuple[Any, np.ndarray | None]:
         The path of a .npy or .parquet file, of a folder of such parts in the order of their
         numbers, or of a zarr array.
     """
+    if isinstance(value, (str, Path)) and kind_of(Path(value)) in set(KNOWN) - {".parquet"}:
+        raise InputError(f"a file that is read as a whole: pass mkclust.read({str(value)!r})")
     da = dask_module("dask.array")
     columns: np.ndarray | None = None
     if isinstance(value, (str, Path)):
