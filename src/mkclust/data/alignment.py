@@ -222,7 +222,8 @@ def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
     """
     if len(frames) < 2:
         return None
-    common = [c for c in frames[0].columns if all(list(f.columns).count(c) == 1 for f in frames)]
+    counts = [Counter(frame.columns) for frame in frames]
+    common = [column for column in frames[0].columns if all(own[column] == 1 for own in counts)]
     ranks = {c: rank for c in common if (rank := _key_rank(frames, c)) is not None}
     if not ranks:
         return None
