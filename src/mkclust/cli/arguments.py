@@ -32,8 +32,8 @@ READING = "Reading"
 Paths = Annotated[
     list[Path],
     typer.Argument(
-        help="A folder, a .mat, .npz, .h5mu or .xlsx file, or a file per view "
-        "(.csv, .tsv, .txt, .parquet, .h5ad).",
+        help="A folder, a .mat, .npz, .h5ad, .h5mu or .xlsx file, or a table per view "
+        "(.csv, .tsv, .txt, .parquet).",
     ),
 ]
 Out = Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder of the results.")]
