@@ -209,6 +209,5 @@ def _of_distances(parts: Sequence[Metric], held: Sequence[np.ndarray]) -> np.nda
 
 def _spaced(rows: np.ndarray) -> np.ndarray:
     """Return at most `SAMPLED` of them, evenly spaced: samples are often sorted by class."""
-    if len(rows) <= SAMPLED:
-        return rows
-    return np.asarray(rows[np.linspace(0, len(rows) - 1, SAMPLED).astype(np.int64)])
+    at = np.linspace(0, len(rows) - 1, min(len(rows), SAMPLED)).astype(np.int64)
+    return np.asarray(rows[at])

@@ -43,6 +43,7 @@ class Views:
     present: np.ndarray | None = None
     names: tuple[str, ...]
     views: tuple[Any, ...]
+    feature_names: tuple[np.ndarray | None, ...]
     n_samples: int
 
     @property
@@ -183,9 +184,7 @@ class MultiView(Views):
         )
         absent = [gone for _, gone in checked]
         self.n_samples = _common_length(self)
-        self.feature_names: tuple[np.ndarray | None, ...] = _feature_names(
-            feature_names, items, self
-        )
+        self.feature_names = _feature_names(feature_names, items, self)
         self.index: np.ndarray | None = _column(index, self, "index")
         labels = labels if labels is None else order_labels(labels, self.index)
         self.labels: np.ndarray | None = _column(labels, self, "labels")

@@ -338,10 +338,8 @@ def _stacked(parts: list[Any], axis: int) -> Any:
 
 def _with_one(points: Any) -> Any:
     """Return points with a column of ones, in single precision."""
-    ones = np.ones((points.shape[0], 1), dtype=np.float32)
-    if sp.issparse(points):
-        return sp.csr_array(sp.hstack([points.astype(np.float32), ones]))
-    return np.hstack([points.astype(np.float32), ones])
+    both = [points.astype(np.float32), np.ones((points.shape[0], 1), dtype=np.float32)]
+    return sp.csr_array(sp.hstack(both)) if sp.issparse(points) else np.hstack(both)
 
 
 def _distance_matrix(centers: Any, lengths: np.ndarray, scale: float) -> Any:
