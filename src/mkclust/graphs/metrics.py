@@ -316,7 +316,7 @@ def joint_metric(
     ]
     found = []
     if dense:
-        found.append(Metric(name, _concatenated(dense)))
+        found.append(Metric(name, _concatenate(dense)))
     if inner:
         products = found.pop().inner() if dense else np.zeros_like(inner[0][0])
         found.append(Metric(name, _add_scaled(products, inner), gram=True))
@@ -333,7 +333,7 @@ def _add_scaled(total: np.ndarray, matrices: Sequence[tuple[np.ndarray, float]])
     return total
 
 
-def _concatenated(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
+def _concatenate(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
     """Concatenate the columns of several tables, each scaled, without a further copy."""
     edges = np.cumsum([0, *(X.shape[1] for X, _ in tables)])
     together = np.empty((len(tables[0][0]), edges[-1]))

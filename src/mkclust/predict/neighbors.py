@@ -48,7 +48,7 @@ class NeighborView:
     spreads: tuple[float, ...]
     kind: str
 
-    def ready(self) -> tuple[Distances, tuple[bool, ...], tuple[float, ...]]:
+    def distance_function(self) -> tuple[Distances, tuple[bool, ...], tuple[float, ...]]:
         """Return a function from new rows to distances, which are angular, and their shares.
 
         What depends on the fitted rows alone is computed here.
@@ -101,7 +101,7 @@ class NeighborExtension(Extension):
         ]
 
     def embedder(self) -> Embedder:
-        maps, angular, shares = zip(*(view.ready() for view in self.views), strict=True)
+        maps, angular, shares = zip(*(view.distance_function() for view in self.views), strict=True)
         fitted = self._fitted_places()
 
         def embed(new: NewRows) -> np.ndarray:
