@@ -127,15 +127,12 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         self._forget()
         views = self._fit_views(X)
         k = self._check_parameters(len(views))
-        if not isinstance(views, MultiView):  # rows outside memory are checked as they are read
-            self._fit(views, k)
-            self._note_components(views)
-            warn_of_unrelated(views, vars(self).get("unrelated_views_", ()))
-            return self
-        self._note_presence(views, k)
-        self._note_gaps()
-        warn_of_input(views)
-        group = self._find_duplicates(views, k)
+        group = None
+        if isinstance(views, MultiView):  # rows outside memory are checked as they are read
+            self._note_presence(views, k)
+            self._note_gaps()
+            warn_of_input(views)
+            group = self._find_duplicates(views, k)
         if group is None:
             self._fit(views, k)
         elif 2 * (group.max() + 1) < len(group) and self._tables_only(views):

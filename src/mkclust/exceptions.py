@@ -98,11 +98,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 def warn(message: str, category: type[MkclustWarning]) -> None:
     """Issue a warning with the stack level of the user's call."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
+    level, frame, package = 2, sys._getframe(1), __name__.partition(".")[0]
+    while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] == package:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_ours(module: str | None) -> bool:
-    return str(module).partition(".")[0] == __name__.partition(".")[0]

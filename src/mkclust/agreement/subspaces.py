@@ -171,10 +171,9 @@ def view_spectra(spectra: Sequence[Spectrum], k: int) -> ViewSpectra:
     >>> kept.values[0], kept.heads[0].shape
     (array([3., 2., 1.]), (3, 2))
     """
-    every = [spectra[p] for p in range(len(spectra))]
     return ViewSpectra(
-        values=tuple(np.array(spectrum.values) for spectrum in every),
-        heads=tuple(spectrum.vectors[:, :k].astype(np.float32) for spectrum in every),
+        values=tuple(np.array(spectrum.values) for spectrum in spectra),
+        heads=tuple(spectrum.vectors[:, :k].astype(np.float32) for spectrum in spectra),
     )
 
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..data.views import MultiView
 from ..exceptions import ConvergenceWarning, InputError, MissingRowsWarning, check_choice, warn
 from ..kernels.bank import KernelBank
 from ..linalg.scaling import dense
-from ..predict.neighbors import neighbor_extension, neighbor_view
+from ..predict.neighbors import neighbor_extension
 from ..predict.new_samples import NewRows
 from ..progress import step
 
@@ -136,12 +136,11 @@ def mean_of_neighbors(
 ) -> np.ndarray:
     """Return the means of `values` (c, r) over the nearest complete samples, for the rest."""
     assert views.present is not None
-    held, fitted = np.ones(len(complete), dtype=bool), views[complete]
-    parts = tuple(
-        neighbor_view(name, view, kind, held, 1 / views.n_views, 0.0, (1.0, 1.0, 1.0))
-        for name, view, kind in zip(fitted.names, fitted.views, fitted.kinds, strict=True)
+    m, count = views.n_views, default_n_neighbors(len(complete), k)
+    spreads = [(1.0, 1.0, 1.0)] * m
+    extension = neighbor_extension(
+        views[complete], [1 / m] * m, [0.0] * m, spreads, values, count, joint_share=0.0
     )
-    extension = neighbor_extension(parts, values, default_n_neighbors(len(complete), k), 0.0)
     embed, found = extension.embedder(), []
     for start in range(0, len(rest), extension.height):
         rows = rest[start : start + extension.height]
@@ -214,18 +213,12 @@ class ComparedMethod(FitsCompleteRows, KernelClusterer):
 
 
 def check_number(name: str, value: Any, above: bool = False) -> float:
-    """Return a finite number of at least zero, or above zero; raise InputError otherwise."""
-    try:
-        number = float(value) if isinstance(value, Real) else np.nan
-    except OverflowError:  # an integer beyond the range of floats
-        number = np.inf
-    if not (number > 0 if above else number >= 0) or number == np.inf:
-        least = "above 0" if above else "of at least 0"
-        shown = "a larger integer" if number == np.inf and isinstance(value, Integral) else value
-        raise InputError(f"{name} must be a finite number {least}, got {shown!r}")
-    if number and not 1 / EXTREME <= number <= EXTREME:
+    """Return a number of at least zero, or above zero, whose powers do not overflow."""
+    least = 1 / EXTREME
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not (real and (least <= value <= EXTREME or (value == 0 and not above))):
         raise InputError(
-            f"{name} must be between {1 / EXTREME:g} and {EXTREME:g}{'' if above else ', or 0'}, "
-            f"got {value!r}: beyond, the iterations overflow"
+            f"{name} must be a finite number {'above 0' if above else 'of at least 0'}, got "
+            f"{value!r}; the iterations overflow beyond {least:g} to {EXTREME:g}"
         )
-    return number
+    return float(value)

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from ..exceptions import InputError
@@ -78,8 +79,6 @@ def write_back(data: Any, model: Any, key: str = "mkclust", confidence: Any = No
         Written to the column ``key_confidence`` of ``obs``; without it, that column is removed.
         A Series is joined by sample name, an array has the order of ``labels_``.
     """
-    import pandas as pd
-
     if isinstance(data, (Mapping, list, tuple)):
         for part in modalities(data).values():  # type: ignore[union-attr]
             write_back(part, model, key, confidence)

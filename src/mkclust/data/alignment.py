@@ -15,6 +15,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from ..exceptions import InputError, KeyColumnWarning, PositionWarning, warn
@@ -201,7 +202,7 @@ def _recognize_keys(
     without = [p for p in unnamed if keys[p] is None]
     if not without:
         return keys, []
-    if len(without) < len(unnamed) and all(_is_numbered(items[p]) for p in without):
+    if len(without) < len(unnamed) and _are_numbered([items[p] for p in without]):
         with_key = next(p for p in unnamed if keys[p] is not None)
         raise InputError(
             f"view {names[with_key]!r} has the sample names in column {keys[with_key]!r}, but view "
@@ -211,6 +212,11 @@ def _recognize_keys(
     for p in unnamed:
         _warn_of_first(items[p], names[p])
     return {}, []
+
+
+def _are_numbered(frames: Sequence[Any]) -> bool:
+    """Return whether the rows of all frames are only numbered 0, 1, ..."""
+    return all(np.array_equal(frame.index, np.arange(len(frame))) for frame in frames)
 
 
 def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
@@ -285,11 +291,6 @@ def _column(frame: Any, column: Any) -> np.ndarray:
     return np.asarray(frame[column].to_numpy())
 
 
-def _is_numbered(frame: Any) -> bool:
-    """Return whether the rows of a frame are only numbered 0, 1, ..."""
-    return np.array_equal(frame.index, np.arange(len(frame)))
-
-
 def _warn_of_first(frame: Any, name: str) -> None:
     """Warn of a first column that looks like a key but is used as a feature.
 
@@ -347,7 +348,7 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
         if named and len(frames) < len(items):
             _warn_of_position(items, names)
         return Alignment((None,) * len(items), first.to_numpy())
-    if all(_is_numbered(items[p]) for p in frames):
+    if _are_numbered([items[p] for p in frames]):
         sizes = ", ".join(f"{names[p]} {len(items[p])}" for p in frames)
         raise InputError(
             f"views must have the same rows, got {sizes}, and none has sample names: make them the "
@@ -471,8 +472,6 @@ def _of_one_type(indices: Sequence[Any]) -> list[Any]:
     """Return the indices, as texts where they are of different types."""
     if len({index.inferred_type for index in indices}) == 1 or any(i.nlevels > 1 for i in indices):
         return list(indices)
-    import pandas as pd
-
     return [pd.Index(as_text(index), name=index.name, dtype=object) for index in indices]
 
 
@@ -542,8 +541,6 @@ def match_samples(table: Any, samples: Sequence[Any], id: str | None = None) -> 
     InputError
         No column holds the names, several could, or a name is repeated.
     """
-    import pandas as pd
-
     frame = table.set_axis(table.columns.astype(str), axis=1).reset_index(drop=True)
     frame.insert(0, ROWS, as_text(table.index))
     if id is not None and id not in frame.columns:

@@ -64,18 +64,18 @@ def load_mfeat() -> MultiView:
     """
     source = files(__package__).joinpath("mfeat.npz")
     with source.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-        views = {name: _decoded(stored[name], stored[f"{name}_exponent"]) for name in MFEAT_VIEWS}
+        views = {name: _decode(stored[name], stored[f"{name}_exponent"]) for name in MFEAT_VIEWS}
         labels = stored["labels"].astype(np.int64)
     return MultiView(views, labels=labels)
 
 
-def _decoded(planes: np.ndarray, exponents: np.ndarray) -> np.ndarray:
+def _decode(planes: np.ndarray, exponents: np.ndarray) -> np.ndarray:
     """Decode decimals from their digits (int32, a plane per byte) and number of decimal places.
 
     Both operands of the division are exact, so its result is the float nearest to the decimal.
 
     >>> planes = np.array([[[210, 4, 0, 0], [7, 0, 0, 0]]], dtype=np.uint8)
-    >>> _decoded(planes, np.array([[3, 0]])).tolist()
+    >>> _decode(planes, np.array([[3, 0]])).tolist()
     [[1.234, 7.0]]
     """
     digits = np.ascontiguousarray(planes).view("<i4")[..., 0]

@@ -26,7 +26,7 @@ from .adapters import views_of
 from .alignment import as_text, rows_of, set_sample_names
 from .missing import Imputation, fit_imputation
 from .values import SHOWN, as_table, column_names, is_frame, is_omics, list_names
-from .views import MultiView, split_columns
+from .views import FILL, MultiView, split_columns
 
 Names = np.ndarray | None
 UNFILLED = "the model was fitted without filling NaN cells, so that new samples must have none"
@@ -100,12 +100,17 @@ class TakesViews:
                 )
             return views
         self._row_hashes = views.row_hashes()
-        if self.missing is None:
-            views.require_no_gaps()
-            return views
-        found = self._imputation = fit_imputation(views, self.missing)
-        self.gap_shares_ = found.shares
-        return found.fill(views)
+        if self.missing is not None:
+            self._imputation = fit_imputation(views, self.missing)
+            self.gap_shares_ = self._imputation.shares
+        return self._without_gaps(views)
+
+    def _without_gaps(self, views: MultiView, advice: str = FILL) -> MultiView:
+        """Return views without NaN cells: filled as in the fit, or refused."""
+        if self._imputation is not None:
+            return self._imputation.fill(views)
+        views.require_no_gaps(advice)
+        return views
 
     def _fit_names(self, views: Any) -> None:
         """Keep the names of views, columns and samples."""
@@ -163,10 +168,7 @@ class TakesViews:
                     "frames, not rows that are read in chunks"
                 )
             return views
-        if self._imputation is None:
-            views.require_no_gaps(UNFILLED)
-            return views
-        return self._imputation.fill(views)
+        return self._without_gaps(views, UNFILLED)
 
     def _matched_views(self, X: Any, exact: bool = False) -> Any:
         """Return views by the names and with the columns of the fit, joined as in the fit.
@@ -299,10 +301,7 @@ def fitted_views(model: Any, views: Any) -> Any:
         return data
     data = _order_samples(vars(model).get("sample_names_in_"), data)
     _refuse_other_values(vars(model).get("_row_hashes"), data)
-    if model._imputation is not None:
-        return model._imputation.fill(data)
-    data.require_no_gaps()
-    return data
+    return model._without_gaps(data)
 
 
 def _order_samples(fitted: Names, views: MultiView) -> MultiView:
@@ -404,9 +403,7 @@ def _turn_to(fitted: Names, view: Any) -> Any:
 def order_frame(what: str, view: Any, fitted: Names, exact: bool = False) -> Any:
     """Return a frame with the fitted columns; unchanged where it or the fit has no names."""
     order = None if fitted is None else column_order(what, fitted, column_names(view), exact)
-    if order is None:
-        return view
-    return view.iloc[:, order]
+    return view if order is None else view.iloc[:, order]
 
 
 # ---------------------------------------------------------------- recognition of the input
@@ -430,11 +427,10 @@ def is_several(X: Any) -> bool:
 
 def is_outside_memory(X: Any) -> bool:
     """Return whether X is, or holds, rows that are stored outside memory."""
-    if isinstance(X, (MultiView, np.ndarray)):
+    if isinstance(X, (MultiView, np.ndarray)) or sp.issparse(X):
         return False
-    items = X.values() if isinstance(X, Mapping) and not sp.issparse(X) else X
-    several = isinstance(X, (Mapping, list, tuple)) and not sp.issparse(X)
-    return hasattr(X, "in_memory") or any(_is_stored(item) for item in (items if several else [X]))
+    items = X.values() if isinstance(X, Mapping) else X if isinstance(X, (list, tuple)) else [X]
+    return hasattr(X, "in_memory") or any(_is_stored(item) for item in items)
 
 
 def _is_stored(value: Any) -> bool:
@@ -445,13 +441,29 @@ def _is_stored(value: Any) -> bool:
 # ---------------------------------------------------------------- suspicious input
 
 
+ISOLATED = (
+    "most samples are similar to no other sample, so that the kernel is close to the identity and "
+    "holds no clusters. Leave it out, or give a Gaussian kernel a larger width"
+)
+LIKE_KERNELS = (
+    "square, symmetric and with ones on the diagonal, as kernel matrices are, but clustered as "
+    "tables of features. Say that they are kernels: MultiView(views, kernels=True), "
+    'precomputed=True of GraphFusion, or kernel="precomputed"'
+)
+
+
 def warn_of_input(views: MultiView) -> None:
-    """Warn of input that is probably not what the user means; nothing is changed."""
+    """Warn of input that is probably not what the user means; nothing is changed.
+
+    The eigenvectors of a kernel close to the identity are unrelated to those of others, and
+    MKC-DNM then keeps about $\\sqrt{kn}$ eigenvectors of every kernel (docs/research.md,
+    section 9). The rows of a table that is a kernel would be clustered as features.
+    """
     warn_of_outliers(views)
-    if views.kernels:
-        warn_of_isolation(views)
-    else:
-        warn_of_kernels(views)
+    suspect, words = (_is_isolated, ISOLATED) if views.kernels else (_is_like_kernel, LIKE_KERNELS)
+    names = [name for p, name in enumerate(views.names) if suspect(views.own_rows(p))]
+    if names and len(views) >= FEWEST:
+        warn(f"{', '.join(names)}: {words}", DegenerateWarning)
 
 
 def warn_of_outliers(views: MultiView) -> None:
@@ -492,22 +504,8 @@ def _largest_values(view: Any) -> np.ndarray:
     return np.asarray(np.nan_to_num(top, nan=0.0, posinf=np.inf))
 
 
-def warn_of_isolation(views: MultiView) -> None:
-    r"""Warn of kernels that are close to the identity.
-
-    Its eigenvectors are unrelated to those of the other kernels. MKC-DNM then keeps about
-    $\sqrt{kn}$ eigenvectors of every kernel, because each pair must overlap by k
-    (docs/research.md, section 9).
-    """
-    shares = [isolated_share(views.own_rows(p)) for p in range(views.n_views)]
-    names = [name for name, share in zip(views.names, shares, strict=True) if share > MOST]
-    if names and len(views) >= FEWEST:
-        warn(
-            f"{', '.join(names)}: most samples are similar to no other sample, so that the kernel "
-            "is close to the identity and holds no clusters. Leave it out, or give a Gaussian "
-            "kernel a larger width",
-            DegenerateWarning,
-        )
+def _is_isolated(kernel: Any) -> bool:
+    return isolated_share(kernel) > MOST
 
 
 def isolated_share(kernel: Any) -> float:
@@ -527,23 +525,7 @@ def isolated_share(kernel: Any) -> float:
         return float(np.mean(nearest <= RIGHT_ANGLE * length))
 
 
-def warn_of_kernels(views: MultiView) -> None:
-    """Warn of square tables that look like kernels: symmetric, ones on the diagonal, none above.
-
-    Their rows would be clustered as features.
-    """
-    names = [name for name, view in zip(views.names, views.views, strict=True) if _is_like(view)]
-    if names and len(views) >= FEWEST:
-        warn(
-            f"{', '.join(names)}: square, symmetric and with ones on the diagonal, as kernel "
-            "matrices are, but clustered as tables of features. Say that they are kernels: "
-            "MultiView(views, kernels=True), precomputed=True of GraphFusion, or "
-            'kernel="precomputed"',
-            DegenerateWarning,
-        )
-
-
-def _is_like(view: Any) -> bool:
+def _is_like_kernel(view: Any) -> bool:
     """Return whether a table is symmetric with a unit diagonal and nothing larger."""
     if view.shape[0] != view.shape[1] or not np.allclose(view.diagonal(), 1.0):
         return False

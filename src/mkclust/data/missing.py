@@ -190,11 +190,11 @@ def fit_imputation(views: MultiView, method: str) -> Imputation:
                 f"filled by {FILLED_BY[method]}."
             )
         if not kept.all():
-            dropped.append(_dropped(name, kept, views.feature_names[p]))
+            dropped.append(_dropped_words(name, kept, views.feature_names[p]))
     return Imputation(tuple(imputers), shares, tuple(notes), tuple(dropped))
 
 
-def _dropped(name: str, kept: np.ndarray, names: np.ndarray | None) -> str:
+def _dropped_words(name: str, kept: np.ndarray, names: np.ndarray | None) -> str:
     gone = np.flatnonzero(~kept)
     count = "1 column" if len(gone) == 1 else f"{len(gone)} columns"
     shown = list_names([str(column) for column in (gone if names is None else names[gone])])

@@ -340,10 +340,6 @@ def _mix(values: Any) -> np.ndarray:
         X = np.asarray(values).astype(np.float64) + 0.0  # turns a negative zero into zero
     if np.isnan(X).any():
         X[np.isnan(X)] = np.nan  # one pattern of bits
-    return _spread(X.view(np.uint64))
-
-
-def _spread(bits: np.ndarray) -> np.ndarray:
-    bits = bits * SPREAD
+    bits = X.view(np.uint64) * SPREAD
     bits ^= bits >> np.uint64(32)
     return bits

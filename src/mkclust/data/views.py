@@ -43,6 +43,7 @@ class Views:
     present: np.ndarray | None = None
     names: tuple[str, ...]
     views: tuple[Any, ...]
+    feature_names: tuple[np.ndarray | None, ...]
     n_samples: int
 
     @property
@@ -155,7 +156,7 @@ class MultiView(Views):
             )
         items, found = _list_views(views, kernels)
         self.kernels = bool(kernels)
-        self.names = _checked_names(found if names is None else names, len(items))
+        self.names = _check_names(found if names is None else names, len(items))
         items = [as_table(item, name) for item, name in zip(items, self.names, strict=True)]
         own = views.key_columns if isinstance(views, MultiView) else (None,) * len(items)
         self.key_columns: tuple[Any, ...] = own
@@ -183,9 +184,7 @@ class MultiView(Views):
         )
         absent = [gone for _, gone in checked]
         self.n_samples = _common_length(self)
-        self.feature_names: tuple[np.ndarray | None, ...] = _feature_names(
-            feature_names, items, self
-        )
+        self.feature_names = _feature_names(feature_names, items, self)
         self.index: np.ndarray | None = _column(index, self, "index")
         labels = labels if labels is None else order_labels(labels, self.index)
         self.labels: np.ndarray | None = _column(labels, self, "labels")
@@ -201,7 +200,7 @@ class MultiView(Views):
             gone is not None and bool(np.isnan(self.own_rows(p)).any())
             for p, gone in enumerate(absent)
         )
-        self._kinds = None if kinds is None else _checked_kinds(self, kinds)
+        self._kinds = None if kinds is None else _check_kinds(self, kinds)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -361,7 +360,7 @@ def _list_views(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
     if is_frame(views) or hasattr(views, "get_columns") or sp.issparse(views):
         views = [views]
     elif isinstance(views, np.ndarray):
-        views = _unstacked(views, kernels)
+        views = _unstack(views, kernels)
     if isinstance(views, (str, bytes)) or not isinstance(views, Sequence):
         raise InputError(
             f"views must be a list, tuple or dict of matrices, got {type(views).__name__}"
@@ -369,7 +368,7 @@ def _list_views(views: Any, kernels: bool) -> tuple[list[Any], list[str]]:
     return list(views), [f"view{p + 1}" for p in range(len(views))]
 
 
-def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
+def _unstack(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
     if array.ndim != 3:
         return [array]
     if not kernels:
@@ -384,7 +383,7 @@ def _unstacked(array: np.ndarray, kernels: bool) -> list[np.ndarray]:
     return list(array)
 
 
-def _checked_names(names: Iterable[Any], count: int) -> tuple[str, ...]:
+def _check_names(names: Iterable[Any], count: int) -> tuple[str, ...]:
     checked = tuple(to_utf8(str(name)) for name in names)
     twice = sorted({name for name in checked if checked.count(name) > 1})
     if not checked:
@@ -427,7 +426,7 @@ def _presence(
     return None if present.all() else present
 
 
-def _checked_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
+def _check_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
     if len(kinds) != views.n_views or not set(kinds) <= {*KINDS, KERNEL}:
         raise InputError(
             f"kinds must be one of {', '.join(KINDS)} for each of {views.n_views} views, got "

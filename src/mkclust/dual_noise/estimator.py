@@ -127,9 +127,8 @@ class MKCDNM(OutOfSample, KernelClusterer):
             data = views.in_memory() if isinstance(views, LargeViews) else views
             self._solve(KernelBank(data, self._recipe(data)), k)
             return
-        drawn = np.sort(
-            sample_without_replacement(len(views), size, random_state=self.random_state)
-        )
+        rows = sample_without_replacement(len(views), size, random_state=self.random_state)
+        drawn = np.sort(rows)
         sample = views.take(drawn) if isinstance(views, LargeViews) else views[drawn]
         self._solve(KernelBank(sample, self._recipe(sample)), k)
         self._place_all(views)

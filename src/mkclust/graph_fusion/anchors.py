@@ -94,7 +94,7 @@ def anchor_links(
     for p in np.flatnonzero(weights > 0).tolist():
         for slot, (metric, share) in enumerate(empty.metrics[p]):
             step(f"anchors in {sample.names[p]}: {metric.name}")
-            groups = _placed(anchor_groups(metric, anchors, seed), held[:, p])
+            groups = _pad_groups(anchor_groups(metric, anchors, seed), held[:, p])
             scales = np.eye(m)[p]
             blocks.append(AnchorBlock(slot, scales, groups, (1 - joint) * weights[p] * share))
     for block in _joint_blocks(empty, joint_weights(fusion.graphs, weights), anchors, seed):
@@ -123,12 +123,12 @@ def _joint_blocks(
         if not scales.any():  # all samples are equal under this metric in every view
             continue
         metric = joint_metric(parts, weights[used])
-        groups = _placed(anchor_groups(metric, anchors, seed), everywhere)
+        groups = _pad_groups(anchor_groups(metric, anchors, seed), everywhere)
         found.append(AnchorBlock(slot, scales, groups, share))
     return found
 
 
-def _placed(groups: np.ndarray, held: np.ndarray) -> np.ndarray:
+def _pad_groups(groups: np.ndarray, held: np.ndarray) -> np.ndarray:
     found = np.full(len(held), -1, dtype=np.int32)
     found[held] = groups
     return found

@@ -24,12 +24,7 @@ from ..linalg.verification import (
     orthonormality_error,
     recomputed_eigenpairs,
 )
-from ..predict.neighbors import (
-    AnchorExtension,
-    NeighborExtension,
-    neighbor_extension,
-    neighbor_view,
-)
+from ..predict.neighbors import AnchorExtension, neighbor_extension
 from ..predict.new_samples import OutOfSample
 from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_matrix
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
@@ -189,7 +184,10 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self._label(found.embedding, k)
         self._test_missingness(views)
         self.n_anchors_ = None
-        self._extension = self._extended(graphs)
+        self._extension = neighbor_extension(
+            views, self.weights_, joint_weights(graphs, self.weights_), graphs.spreads(),
+            self.embedding_, self.n_neighbors_, joint_share(graphs, self.weights_),
+        )  # fmt: skip
 
     def _fit_anchors(self, views: MultiView | LargeViews, k: int) -> None:
         """Cluster from links to anchors, in passes over the rows."""
@@ -224,9 +222,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self.weights_, self.agreement_ = chosen.weights, chosen.agreement
         self.redundancy_, self.equal_weights_ = chosen.redundancy, chosen.equal
         notes = graphs.notes()
-        nothing = [
-            name for name, tells in zip(graphs.names, graphs.informative, strict=True) if not tells
-        ]
+        nothing = [graphs.names[p] for p in np.flatnonzero(~graphs.informative)]
         self.uninformative_views_ = nothing
         if nothing:
             notes.append(
@@ -270,20 +266,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
                     "may follow missing data"
                 )
                 self.notes_ = (*self.notes_, note)
-
-    def _extended(self, graphs: ViewGraphs) -> NeighborExtension:
-        """Return what places new samples: the fitted rows and their embedding."""
-        joint, spreads = joint_weights(graphs, self.weights_), graphs.spreads()
-        views = graphs.views
-        parts = tuple(
-            neighbor_view(
-                name, views.own_rows(p), views.kinds[p], graphs.held(p),
-                float(self.weights_[p]), float(joint[p]), spreads[p],
-            )
-            for p, name in enumerate(views.names)
-        )  # fmt: skip
-        share = joint_share(graphs, self.weights_)
-        return neighbor_extension(parts, self.embedding_, self.n_neighbors_, share)
 
     def describe_method(self) -> tuple[str, ...]:
         """Return what was done and why, one sentence each."""

@@ -66,7 +66,7 @@ def joint_share(graphs: ViewGraphs, weights: np.ndarray) -> float:
     are not the neighbors in a cluster. If views are so on average, as the bands of an image are,
     they are the columns of one table. Kernels have no columns.
     """
-    if graphs.views.kernels or weights @ graphs.effective_dimensions() >= NARROW:
+    if graphs.views.kernels or weights @ graphs.effective_dimensions >= NARROW:
         return JOINT
     return JOINT_OF_NARROW
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,11 +52,8 @@ class ViewGraphs(Sequence[sp.csr_array]):
         self._metrics: dict[int, Metrics] = {}
         # In many samples one search uses all cores in BLAS by itself.
         at_once = len(self.names) if len(views) <= SIDE_BY_SIDE else 1
+        self._all = range(len(self.names))
         self._graphs = in_parallel(self._graph, self._all, at_once)
-
-    @property
-    def _all(self) -> range:
-        return range(len(self.names))
 
     def _key(self, p: int) -> tuple[object, ...]:
         held = None if self.views.present is None else self.held(p).tobytes()
@@ -64,12 +61,12 @@ class ViewGraphs(Sequence[sp.csr_array]):
         return "graph", id(self.views.views[p]), held, kind, self.n_neighbors
 
     def _graph(self, p: int) -> CenteredGraph:
-        return make_once(self._key(p), self.views, partial(self._built, p))
+        def build() -> CenteredGraph:
+            metrics = self.metrics(p)
+            count = min(self.n_neighbors, metrics[0][0].n_samples - 1)
+            return CenteredGraph(affinity_graph(metrics, count, self.names[p]))
 
-    def _built(self, p: int) -> CenteredGraph:
-        metrics = self.metrics(p)
-        count = min(self.n_neighbors, metrics[0][0].n_samples - 1)
-        return CenteredGraph(affinity_graph(metrics, count, self.names[p]))
+        return make_once(self._key(p), self.views, build)
 
     def metrics(self, p: int) -> Metrics:
         """Return the metrics of view p, over the samples it holds, with their shares."""
@@ -124,8 +121,9 @@ class ViewGraphs(Sequence[sp.csr_array]):
         """Return the number of columns of every view that are not constant: (m,)."""
         return np.array([np.count_nonzero(varies(self.views.own_rows(p))) for p in self._all])
 
+    @cached_property
     def effective_dimensions(self) -> np.ndarray:
-        """Return in how many directions the samples of every view differ: (m,)."""
+        """In how many directions the samples of every view differ: (m,)."""
         return np.array([effective_dimension(self.metrics(p)[0][0]) for p in self._all])
 
     def metric_names(self) -> tuple[tuple[str, ...], ...]:

@@ -213,7 +213,7 @@ class AnchorLinks:
             longer = np.sqrt(np.divide(squares, own, out=np.ones_like(own), where=own > 0))
             pairs = centers.items()
             parts = [_distance_matrix(C, longer, block.scales[p]) for p, C in pairs]
-            found.append({kind: _stacked(some, 0) for kind, some in _by_kind(parts) if some})
+            found.append({kind: _stack(some, 0) for kind, some in _by_kind(parts) if some})
         return found
 
     def __call__(
@@ -315,7 +315,7 @@ class AnchorLinks:
         found = None
         for kind, some in _by_kind(parts):
             if some:
-                part = _stacked(some, 1) @ self._anchors[number][kind]
+                part = _stack(some, 1) @ self._anchors[number][kind]
                 part = part.toarray() if kind else part
                 found = part if found is None else np.add(found, part, out=found)
         assert found is not None
@@ -327,7 +327,7 @@ def _by_kind(parts: Sequence[Any]) -> list[tuple[bool, list[Any]]]:
     return [(kind, [part for part in parts if sp.issparse(part) is kind]) for kind in (False, True)]
 
 
-def _stacked(parts: list[Any], axis: int) -> Any:
+def _stack(parts: list[Any], axis: int) -> Any:
     """Return dense or sparse matrices one after the other, along rows (0) or columns (1)."""
     if len(parts) == 1:
         return parts[0]
@@ -338,10 +338,8 @@ def _stacked(parts: list[Any], axis: int) -> Any:
 
 def _with_one(points: Any) -> Any:
     """Return points with a column of ones, in single precision."""
-    ones = np.ones((points.shape[0], 1), dtype=np.float32)
-    if sp.issparse(points):
-        return sp.csr_array(sp.hstack([points.astype(np.float32), ones]))
-    return np.hstack([points.astype(np.float32), ones])
+    both = [points.astype(np.float32), np.ones((points.shape[0], 1), dtype=np.float32)]
+    return sp.csr_array(sp.hstack(both)) if sp.issparse(points) else np.hstack(both)
 
 
 def _distance_matrix(centers: Any, lengths: np.ndarray, scale: float) -> Any:

@@ -97,8 +97,7 @@ class Metric:
 
     def distances(self, rows: np.ndarray) -> np.ndarray:
         """Return squared distances between some samples, each pair once: (b (b - 1) / 2,)."""
-        some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
-        few = Metric(self.name, some, self.gram)
+        few = self.subset(rows)
         inner, norms = few.products(slice(None), slice(None)), few.norms()
         inner *= 2
         D2 = norms[:, None] + norms - inner
@@ -115,15 +114,11 @@ class Metric:
         return float(max(2 * (self.norms().sum() / n - total / n**2), 0.0))
 
     def subset(self, rows: np.ndarray) -> Metric:
-        """Return the same metric on some of the samples."""
-        if rows.all():
+        """Return the same metric on some of the samples, by a mask or by positions."""
+        if rows.dtype == bool and rows.all():
             return self
         some = self.points[np.ix_(rows, rows)] if self.gram else self.points[rows]
         return Metric(self.name, some, self.gram, self.angular, self.map_new)
-
-    def in_order(self, order: np.ndarray) -> Metric:
-        """Return the samples in another order; not for inner products."""
-        return Metric(self.name, self.points[order], angular=self.angular)
 
 
 Metrics = tuple[tuple[Metric, float], ...]
@@ -155,7 +150,8 @@ def view_metrics(view: Any, name: str, kernel: bool = False, kind: str | None = 
         X = np.compress(~zero, X, axis=1)
 
     def scaled(rows: Any) -> Any:
-        found = _floats(rows, sparse=zero is None)
+        found = rows.astype(np.float64)
+        found = sp.csr_array(found) if zero is None else dense(found)
         found = found if unit == 1 else divide(found, unit)
         return found if zero is None else np.compress(~zero, found, axis=1)
 
@@ -303,9 +299,9 @@ class SummedMetric:
         """Whether any part has inner products in place of points."""
         return any(part.gram for part in self.parts)
 
-    def in_order(self, order: np.ndarray) -> SummedMetric:
-        """Return the samples in another order; not for inner products."""
-        return SummedMetric(self.name, tuple(part.in_order(order) for part in self.parts))
+    def subset(self, rows: np.ndarray) -> SummedMetric:
+        """Return the same metric on some of the samples, by a mask or by positions."""
+        return SummedMetric(self.name, tuple(part.subset(rows) for part in self.parts))
 
     def norms(self) -> np.ndarray:
         """Return the squared norm of every sample: (n,)."""
@@ -348,7 +344,7 @@ def joint_metric(
     ]
     found = []
     if dense:
-        found.append(Metric(name, _concatenated(dense)))
+        found.append(Metric(name, _concatenate(dense)))
     if inner:
         products = found.pop().inner() if dense else np.zeros_like(inner[0][0])
         found.append(Metric(name, _add_scaled(products, inner), gram=True))
@@ -365,7 +361,7 @@ def _add_scaled(total: np.ndarray, matrices: Sequence[tuple[np.ndarray, float]])
     return total
 
 
-def _concatenated(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
+def _concatenate(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
     """Concatenate the columns of several tables, each scaled, without a further copy."""
     edges = np.cumsum([0, *(X.shape[1] for X, _ in tables)])
     together = np.empty((len(tables[0][0]), edges[-1]))
@@ -410,11 +406,6 @@ def _idf(X: Any) -> sp.dia_array:
     """Return the inverse document frequency of every column."""
     having = np.asarray((X != 0).sum(axis=0)).ravel()
     return sp.diags_array(np.log((1 + X.shape[0]) / (1 + having)) + 1)
-
-
-def _floats(rows: Any, sparse: bool) -> Any:
-    rows = rows.astype(np.float64)
-    return sp.csr_array(rows) if sparse else dense(rows)
 
 
 def _unit(X: Any) -> Any:

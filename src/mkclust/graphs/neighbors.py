@@ -196,7 +196,7 @@ class DoublePrecision:
 
     def __init__(self, metric: Metric | SummedMetric, order: np.ndarray) -> None:
         self._order = order if metric.gram else np.arange(len(order))
-        self._metric = metric if metric.gram else metric.in_order(order)
+        self._metric = metric if metric.gram else metric.subset(order)
         self._norms = metric.norms()[order]
 
     def __call__(self, rows: Rows, columns: Rows) -> np.ndarray:

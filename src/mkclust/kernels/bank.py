@@ -97,9 +97,7 @@ class KernelRecipe:
         """Return the kernel of each view, a name or a function."""
         chosen = self.kernel
         if isinstance(chosen, Mapping):
-            missing = [name for name in names if name not in chosen]
-            surplus = [name for name in chosen if name not in names]
-            if missing or surplus:
+            if set(chosen) != set(names):
                 raise InputError(
                     f"kernels are given for {', '.join(map(str, chosen))}, but the views are "
                     f"{', '.join(names)}"

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..data.values import ABSENT, KERNEL, hash_rows
+from ..data.values import ABSENT, hash_rows
+from ..data.views import MultiView
 from ..graphs.affinity import scale_number
 from ..graphs.anchors import AnchorLinks
 from ..graphs.metrics import Metric, view_metrics
@@ -47,7 +48,7 @@ class NeighborView:
     spreads: tuple[float, ...]
     kind: str
 
-    def ready(self) -> tuple[Distances, tuple[bool, ...], tuple[float, ...]]:
+    def distance_function(self) -> tuple[Distances, tuple[bool, ...], tuple[float, ...]]:
         """Return a function from new rows to distances, which are angular, and their shares.
 
         What depends on the fitted rows alone is computed here.
@@ -100,7 +101,7 @@ class NeighborExtension(Extension):
         ]
 
     def embedder(self) -> Embedder:
-        maps, angular, shares = zip(*(view.ready() for view in self.views), strict=True)
+        maps, angular, shares = zip(*(view.distance_function() for view in self.views), strict=True)
         fitted = self._fitted_places()
 
         def embed(new: NewRows) -> np.ndarray:
@@ -200,47 +201,27 @@ def neighbor_weights(D2: np.ndarray, count: int, angular: bool) -> sp.csr_array:
     return sp.csr_array((np.ravel(weights) / 2, nearest.ravel(), edges), shape=(b, n))
 
 
-def neighbor_view(
-    name: str,
-    rows: Any,
-    kind: str,
-    held: np.ndarray,
-    weight: float,
-    joint: float,
-    spreads: tuple[float, ...],
-) -> NeighborView:
-    """Keep what new samples are compared with in one view; nothing is computed."""
-    kernels = kind == KERNEL
-    return NeighborView(
-        name=name,
-        view=None if kernels else rows,
-        diagonal=np.asarray(rows.diagonal(), dtype=np.float64) if kernels else None,
-        held=held,
-        weight=weight,
-        joint=joint,
-        spreads=_in_own_unit(spreads, rows) if kernels else spreads,
-        kind=kind,
-    )
-
-
 def neighbor_extension(
-    views: Sequence[NeighborView], embedding: np.ndarray, n_neighbors: int, joint_share: float
+    views: MultiView,
+    weights: Sequence[float] | np.ndarray,
+    joint: Sequence[float] | np.ndarray,
+    spreads: Sequence[tuple[float, ...]],
+    embedding: np.ndarray,
+    n_neighbors: int,
+    joint_share: float,
 ) -> NeighborExtension:
-    """Return the extension of a fit with these views and this embedding (n, D)."""
-    return NeighborExtension(
-        names=tuple(view.name for view in views),
-        given=tuple(view.name for view in views if view.view is None),
-        views=tuple(views),
-        embedding=embedding,
-        n_neighbors=n_neighbors,
-        joint_share=joint_share,
-    )
-
-
-def _in_own_unit(spreads: Sequence[float], kernel: Any) -> tuple[float, ...]:
-    """Undo the division of a given kernel by its largest entry; angles have no unit."""
-    unit = float(np.abs(kernel).max())
-    return spreads[0] * unit, spreads[1]
+    """Keep what new samples are compared with, in every view; nothing is computed."""
+    held = np.ones((len(views), views.n_views), bool) if views.present is None else views.present
+    parts = []
+    for p, name in enumerate(views.names):
+        rows, diagonal, own = views.own_rows(p), None, spreads[p]
+        if views.kernels:  # the metrics divided a kernel by its largest entry; angles have no unit
+            own = own[0] * float(np.abs(rows).max()), own[1]
+            diagonal, rows = np.asarray(rows.diagonal(), dtype=np.float64), None
+        weight = float(weights[p]), float(joint[p])
+        parts.append(NeighborView(name, rows, diagonal, held[:, p], *weight, own, views.kinds[p]))
+    given = views.names if views.kernels else ()
+    return NeighborExtension(views.names, given, tuple(parts), embedding, n_neighbors, joint_share)
 
 
 def _squared(part: Metric, norms: np.ndarray, rows: Any) -> np.ndarray:
@@ -272,9 +253,4 @@ class AnchorExtension(Extension):
         return self.links.height
 
     def embedder(self) -> Embedder:
-        links = self.links
-
-        def embed(new: NewRows) -> np.ndarray:
-            return links.embed(new.views, new.present, self.W)
-
-        return embed
+        return lambda new: self.links.embed(new.views, new.present, self.W)

@@ -9,6 +9,7 @@ from math import sqrt
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -133,26 +134,19 @@ class Membership:
     @property
     def membership_(self) -> np.ndarray:
         """How clearly every sample lies in every cluster, (n, k); rows sum to 1."""
-        self._require_centers("membership_")
-        return np.concatenate(list(self._membership_blocks()))
+        if not self._has_membership:
+            raise AttributeError(
+                f"{type(self).__name__} has no membership_: it needs a fit with cluster centers in "
+                "an embedding"
+            )
+        starts = range(0, len(self.embedding_), EMBEDDED_AT_ONCE)  # some rows at a time
+        blocks = (self.embedding_[start : start + EMBEDDED_AT_ONCE] for start in starts)
+        return np.concatenate([self._membership_of(H) for H in blocks])
 
     @property
     def _has_membership(self) -> bool:
         """Whether there is a membership, without computing it."""
         return {"embedding_", "inertia_"} <= vars(self).keys()
-
-    def _require_centers(self, name: str) -> None:
-        if not self._has_membership:
-            raise AttributeError(
-                f"{type(self).__name__} has no {name}: it needs a fit with cluster centers in an "
-                "embedding"
-            )
-
-    def _membership_blocks(self) -> Iterator[np.ndarray]:
-        """Yield the membership of the fitted samples, some rows at a time."""
-        H = self.embedding_
-        for start in range(0, len(H), EMBEDDED_AT_ONCE):
-            yield self._membership_of(H[start : start + EMBEDDED_AT_ONCE])
 
     def _membership_of(self, H: np.ndarray) -> np.ndarray:
         """Return the membership (b, k) of rows of the embedding (b, r)."""
@@ -265,16 +259,12 @@ class OutOfSample(  # type: ignore[call-arg]
             return H
         columns = [str(column) for column in self.get_feature_names_out()]
         if kind == "pandas":
-            import pandas as pd
-
             index = None if names is None else pd.Index(list(names), tupleize_cols=False)
             return pd.DataFrame(H, index=index, columns=columns)
         import polars as pl
 
         frame = pl.DataFrame(H, schema=columns)
-        if names is None:
-            return frame
-        return frame.insert_column(0, pl.Series("sample", list(names)))
+        return frame if names is None else frame.insert_column(0, pl.Series("sample", list(names)))
 
 
 def _self_similarities(
