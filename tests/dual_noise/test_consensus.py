@@ -119,7 +119,10 @@ def test_where_views_lack_samples_it_is_the_completed_partition():
 
 def test_the_completed_partition_of_complete_views_is_the_consensus():
     spectra, d = random_spectra(np.random.default_rng(0), 40, [3, 5, 4]), [3, 5, 4]
-    expected = consensus_of(spectra, d, 2, overlap(spectra))
+    told = []
+    with listening(told.append):
+        expected = consensus_of(spectra, d, 2, overlap(spectra))
+    assert told[-1] == "consensus"
     H, values = completed_partition(given(spectra, np.ones((40, 3), dtype=bool)), d, 2)
     np.testing.assert_allclose(projector(H), projector(expected.H), atol=1e-9)
     np.testing.assert_allclose(values, expected.singular_values, atol=1e-9)
