@@ -13,7 +13,6 @@ from mkclust.linalg.eigenpairs import eigenpairs
 EACH = dict.fromkeys(METHODS, 30) | {"swmc": 12, "cagl": 12}  # these two take ten times as long
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", METHODS)
 def test_generated_problems_end_well(name):
     first = 100 * list(METHODS).index(name)

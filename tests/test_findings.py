@@ -38,16 +38,16 @@ def planted(n=60):
 
 @linux
 def test_wide_sparse_views_stay_sparse():
-    """Two views of 300 x 2^20 numbers, of which 0.5 MB are stored, with 2 GiB of memory."""
+    """Two views of 300 x 2^18 numbers, of which 0.2 MB are stored, with 0.5 GiB of memory."""
     random, topics, views = np.random.default_rng(0), np.repeat([0, 1], 150), []
     for _ in range(2):  # 30 words per document, among 40 of its topic
-        words = topics[:, None] * 2**19 + random.integers(0, 40, (300, 30))
+        words = topics[:, None] * 2**17 + random.integers(0, 40, (300, 30))
         at = np.repeat(np.arange(300), 30), words.ravel()
-        views.append(sp.csr_array(sp.coo_array((np.ones(9000), at), shape=(300, 2**20))))
+        views.append(sp.csr_array(sp.coo_array((np.ones(9000), at), shape=(300, 2**18))))
 
     def fit():
         used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30),) * 2)
+        resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 29),) * 2)
         return metrics.accuracy(topics, cluster(views, 2, random_state=0).labels_) < 1
 
     assert in_child(fit) == 0

@@ -91,14 +91,6 @@ def test_predict_explain_and_verify_use_what_the_run_stored(run, folder, tmp_pat
     assert code == 2
 
 
-def test_a_new_cohort_without_a_table_is_predicted_from_the_others(run, folder, tmp_path):
-    assert run("cluster", "d", "-k", 3, "-o", "out", "--save", *QUICK)[0] == 0
-    (folder / "protein.csv").unlink()
-    code, out, err = run("predict", "out", "d", "-o", "new")
-    assert code == 0 and "protein" in out, err
-    assert (clusters(tmp_path / "new").cluster == clusters(tmp_path / "out").cluster).mean() > 0.9
-
-
 def test_annotations_are_matched_by_name(run, folder, tmp_path, cohort):
     table = pd.DataFrame({"rank": np.random.default_rng(0).permutation(90), "patient": cohort.index,
                           "stage": cohort.labels})  # fmt: skip

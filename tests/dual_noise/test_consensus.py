@@ -4,6 +4,7 @@ import pytest
 from _support.optimality import assert_leading, assert_orthonormal
 from _support.planted import (
     consensus_of,
+    given,
     orthonormal,
     partial_spectra,
     planted_spectra,
@@ -114,3 +115,14 @@ def test_where_views_lack_samples_it_is_the_completed_partition():
     largest = np.abs(found.H).argmax(axis=0)
     assert (found.H[largest, np.arange(k)] > 0).all()
     assert told[-1] == "consensus from the views each sample is in"
+
+
+def test_the_completed_partition_of_complete_views_is_the_consensus():
+    spectra, d = random_spectra(np.random.default_rng(0), 40, [3, 5, 4]), [3, 5, 4]
+    told = []
+    with listening(told.append):
+        expected = consensus_of(spectra, d, 2, overlap(spectra))
+    assert told[-1] == "consensus"
+    H, values = completed_partition(given(spectra, np.ones((40, 3), dtype=bool)), d, 2)
+    np.testing.assert_allclose(projector(H), projector(expected.H), atol=1e-9)
+    np.testing.assert_allclose(values, expected.singular_values, atol=1e-9)

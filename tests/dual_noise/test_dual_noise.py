@@ -9,6 +9,7 @@ from _support.fits import every_solver, fit_digits, fit_kernels, kernels_with, t
 from _support.planted import brute_force, planted_spectra
 from mkclust import MKCDNM, metrics, read
 from mkclust.agreement.overlap import overlap
+from mkclust.agreement.subspaces import Subspaces
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import DegenerateWarning, InfeasibleError, InfeasibleWarning
 
@@ -150,3 +151,38 @@ def test_feasible_views_are_neither_warned_about_nor_changed(digits, solved):
         warnings.simplefilter("error")
         model = fit_digits(digits, "authors", on_infeasible="raise")
     np.testing.assert_array_equal(model.dimensions_, solved["authors"].dimensions_)
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")
+def test_the_eigenvectors_that_a_threshold_needs_are_predicted_from_the_first(monkeypatch):
+    """What unrelated subspaces share grows by the square of their dimension; 15 % are added."""
+    sizes, grow = [], Subspaces.grow
+    monkeypatch.setattr(Subspaces, "grow", lambda self, D: (sizes.append(D), grow(self, D)))
+    spectra = planted_spectra(np.random.default_rng(0), 200, [200] * 2, shared=0, noise=1.0)
+    fit_kernels(kernels_with(spectra), 4)
+    A, B = (spectrum.vectors for spectrum in spectra)
+    four, eight = (np.linalg.norm(A[:, :D].T @ B[:, :D]) ** 2 for D in (4, 8))
+    needed = np.sqrt(8**2 + (4 - eight) * (8**2 - 4**2) / (eight - four))
+    assert sizes == [8, 4 * np.ceil(1.15 * needed / 4)]
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.UnrelatedWarning")
+def test_the_warning_lists_the_weakest_pairs_and_what_holds_instead():
+    rng = np.random.default_rng(0)
+    spectra = planted_spectra(rng, 300, [12, 12, 9, 12], shared=4, noise=1, unrelated=range(4))
+    kernels = dict(zip("abcd", kernels_with(spectra), strict=True))
+    weakest = r"\((\w-\w [\d.]+, ){4}\w-\w [\d.]+ and 1 more\)"
+    message = (
+        rf"^6 of 6 pairs of views cannot reach an overlap of 4 with 9 to 12 eigenvectors {weakest}"
+        r"\. 6 pairs agree no better than chance and are exempted\. Unrelated to every other view: "
+        "a, b, c, d.$"
+    )
+    with pytest.warns(InfeasibleWarning, match=message):
+        fit_kernels(kernels, 4, max_dimension=12)
+    spectra = planted_spectra(rng, 300, [12] * 3, shared=4, noise=0.3, unrelated=[2])
+    message = (
+        r"with 12 eigenvectors \(a-c [\d.]+, b-c [\d.]+, a-b [\d.]+\)\. 2 pairs agree no better "
+        r"than chance and are exempted; the others are held to 2.99 beyond chance\. .* view: c.$"
+    )
+    with pytest.warns(InfeasibleWarning, match=message):
+        fit_kernels(dict(zip("abc", kernels_with(spectra), strict=True)), 4, max_dimension=12)

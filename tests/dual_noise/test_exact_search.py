@@ -17,7 +17,6 @@ many = settings(deadline=None, derandomize=True, max_examples=250)
 some = settings(deadline=None, derandomize=True, max_examples=40)
 
 
-@pytest.mark.slow
 @many
 @given(either, st.randoms(use_true_random=False))
 def test_exact_equals_enumeration(instance, random):

@@ -84,3 +84,16 @@ def test_of_a_view_that_lacks_samples_over_those_it_has():
         assert noise.column[p] == pytest.approx(np.trace(P @ E @ P), abs=1e-10)
         cross = P @ E @ Q + Q @ E @ P
         assert noise.cross[p] == pytest.approx(np.linalg.norm(cross) ** 2, abs=1e-10)
+
+
+def test_a_consensus_of_lower_rank_over_the_samples_a_view_has():
+    """Over the six samples of the second view, one of the two columns of H* is zero."""
+    present = np.ones((20, 2), dtype=bool)
+    present[6:, 1] = False
+    spectra = partial_spectra(np.random.default_rng(6), present, [4, 4], size=4)
+    H = np.zeros((20, 2))
+    H[:6, 0], H[6:, 1] = 1 / np.sqrt(6), 1 / np.sqrt(14)
+    noise = noise_of(H, spectra, [4, 4])
+    inside = np.sum((H[:, 0] @ spectra[1].vectors) ** 2)
+    assert noise.column[1] == pytest.approx(inside - 1, abs=1e-12)
+    np.testing.assert_allclose(noise.null + noise.column, [4 - 2, 4 - 1])

@@ -104,8 +104,8 @@ def test_missing_samples_reach_every_part():
     assert fitted.verify(some).holds
 
 
-def test_partitions_share_the_graph_of_the_middle_number(views):
-    estimator = GraphFusion(K)
+def test_partitions_share_the_graph_of_the_middle_number():
+    estimator, views = GraphFusion(K), datasets.make_views(70, K, 2, noise=4.0, random_state=0)
     found = estimator.partitions(views, [2, 4, 5], 3, 2)
     graph = estimator.affinity(views, 4)
     np.testing.assert_array_equal(found.graph.toarray(), graph.toarray())

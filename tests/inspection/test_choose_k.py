@@ -47,7 +47,6 @@ def test_the_table_says_what_splits(found):
     assert found.to_frame()["held_out"].idxmax() == 5
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_noise_has_no_structure(seed):
     n, m = (100, 120, 150, 400)[seed], 2 + seed

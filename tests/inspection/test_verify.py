@@ -26,7 +26,7 @@ def test_a_fit_holds(solver, threshold):
     assert len(found.checks) == 7
 
 
-def test_a_fit_by_the_krylov_solver_holds():
+def test_a_fit_by_the_iterative_solver_holds():
     views = datasets.make_views(700, 4, 2, noise=1.5, random_state=1)
     found = MKCDNM(4, random_state=0).fit(views).verify(views)
     assert found.holds, str(found)

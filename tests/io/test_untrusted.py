@@ -106,12 +106,15 @@ def fuzz():
     return targets, mutations
 
 
+HERE = ("csv", "tsv", "csvgz", "npz", "xlsx", "model")  # their libraries do not crash
+
+
 @pytest.mark.parametrize("damaged", [0, 30])
 def test_corpus_is_read_or_refused_in_this_process(fuzz, damaged, tmp_path):
-    """Without a child, for formats whose libraries do not crash: errors become ours."""
+    """Without a child: errors become ours."""
     targets, mutations = fuzz
     rng = random.Random(0)
-    for name in ("csv", "tsv", "csvgz", "npz", "xlsx", "model"):
+    for name in HERE:
         files = [file.read_bytes() for file in sorted((FUZZ / "corpus" / name).iterdir())]
         for _ in range(damaged):
             files.append(mutations.mutated(name, rng.choice(files), rng))
@@ -124,7 +127,8 @@ def test_corpus_is_read_or_refused_in_a_child(fuzz, tmp_path):
     targets, _ = fuzz
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for name in sorted(targets.TARGETS):
-        for file in sorted((FUZZ / "corpus" / name).iterdir()):
+        files = sorted((FUZZ / "corpus" / name).iterdir())
+        for file in files[:1] if name in HERE else files:
             targets.run(name, file.read_bytes(), tmp_path, untrusted=True)
     assert 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) < BOUND
     assert not list(tmp_path.iterdir())

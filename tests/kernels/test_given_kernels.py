@@ -170,10 +170,6 @@ def test_an_affinity_without_self_similarity_is_refused_as_such():
     message = r"diagonal is zero.*affinity without self-similarity"
     with pytest.raises(InputError, match=message):
         bank([A], "precomputed", kernels=True)[0]
-    with pytest.raises(InputError, match=message):
-        bank([table(30, 3)], lambda X: A)[0]
-    with pytest.raises(InputError, match=message):
-        bank([A], "precomputed", kernels=True, indefinite="ignore", center=False)[0]
     ring = np.roll(np.eye(12), 1, axis=0) + np.roll(np.eye(12), -1, axis=0)
     with pytest.raises(InputError, match=message):
         bank([ring], "precomputed", kernels=True, indefinite="ignore")[0]
