@@ -134,8 +134,8 @@ def test_impossible_numbers_are_refused(asked, complaint):
 def test_a_plateau_is_a_range():
     row = Candidate(4, 0.5, 0.5, 0.5, 0.3, 0.4, (10, 10))
     choice = ChoiceOfK(5, True, 4, 6, 0.001, (replace(row, k=2), replace(row, k=9)))
-    assert str(choice) == "4 to 6, best 5 clusters (2 to 9 tried)"
-    assert str(replace(choice, low=5, high=5)) == "5 clusters (2 to 9 tried)"
+    assert str(choice) == "4 to 6, best 5 clusters (2, 9 tried)"
+    assert str(replace(choice, low=5, high=5)) == "5 clusters (2, 9 tried)"
     assert str(replace(choice, low=5, high=5, table=(row,))) == "5 clusters (the only number tried)"
 
 

@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.impute import KNNImputer
 
 from ..exceptions import InputError, check_choice
-from .values import list_names
+from .values import list_names, percent
 from .views import MultiView
 
 MOST = 0.5  # share of NaN cells above which a column is left out
@@ -186,7 +186,7 @@ def fit_imputation(views: MultiView, method: str) -> Imputation:
         if views.gaps[p]:
             count, size = int(gaps[:, kept].sum()), gaps[:, kept].size
             notes.append(
-                f"View {name!r}: {count} of {size} cells ({100 * count / size:.3g} %) were NaN and "
+                f"View {name!r}: {count} of {size} cells ({percent(count / size)}) were NaN and "
                 f"filled by {FILLED_BY[method]}."
             )
         if not kept.all():

@@ -72,6 +72,15 @@ def list_names(names: Any, more: str = " and {} more") -> str:
     return shown + (more.format(len(names) - SHOWN) if len(names) > SHOWN else "")
 
 
+def percent(share: float) -> str:
+    """Return a share in percent, with two digits.
+
+    >>> percent(1.0), percent(0.0011)
+    ('100 %', '0.11 %')
+    """
+    return f"{100 * share:.2g} %".replace("1e+02", "100")
+
+
 def random_generator(random_state: Any) -> np.random.RandomState:
     """Return the random numbers of a seed or generator; InputError for anything else."""
     try:

@@ -29,6 +29,7 @@ from .values import (
     is_frame,
     kind_of,
     list_names,
+    percent,
     place_of,
     to_utf8,
 )
@@ -275,7 +276,7 @@ class MultiView(Views):
         i, j = np.argwhere(gaps)[0]
         count = "1 NaN cell" if gaps.sum() == 1 else f"{gaps.sum()} NaN cells"
         shares = (
-            f"{mask.sum()} of {len(mask)} {what} ({100 * mask.mean():.3g} %)"
+            f"{mask.sum()} of {len(mask)} {what} ({percent(mask.mean())})"
             for mask, what in ((gaps.any(axis=1), "rows"), (gaps.any(axis=0), "columns"))
         )
         place = place_of(int(held[i]), int(j), self.index, self.feature_names[p])

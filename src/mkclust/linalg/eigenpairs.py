@@ -12,7 +12,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from ..exceptions import InputError
 
 DENSE_UP_TO = 500  # rows of a dense matrix: below it, and for n / 20 eigenvectors, LAPACK is faster
-SPARSE_UP_TO = 400  # rows of a sparse matrix or operator: the same, and for n / 6 eigenvectors
+SPARSE_UP_TO = 900  # rows of a sparse matrix or operator: the same, and for n / 6 eigenvectors
 ALL_UP_TO = 600  # rows: up to here all pairs take no longer than a fifth of them
 TOLERANCE = 1e-8  # relative residual of an eigenvector of a graph
 KERNEL_TOLERANCE = 1e-13  # and of a dense matrix
