@@ -10,7 +10,7 @@ import pytest
 
 from mkclust import METHODS, datasets
 from mkclust.cli.app import COMMANDS, import_command
-from mkclust.cli.result_folder import read_result
+from mkclust.cli.output import read_result
 from mkclust.exceptions import InputError
 
 QUICK = ("--no-report", "--no-checks")
@@ -183,7 +183,7 @@ def test_help_fits_on_a_screen_and_starts_as_listed(run, name, monkeypatch):
     code, out, _ = run(name, "--help")
     lines = out.splitlines()
     assert code == 0 and len(lines) <= 60 and max(map(len, lines)) <= 80
-    assert import_command(name).help.splitlines()[0] == COMMANDS[name].help
+    assert import_command(name).help.splitlines()[0] == COMMANDS[name][1]
 
 
 def test_help_imports_neither_arrays_nor_readers():

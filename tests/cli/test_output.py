@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from mkclust import datasets, read
-from mkclust.cli.output import OutputFolder, write_table
-from mkclust.cli.result_folder import changed_files, read_result
+from mkclust.cli.output import OutputFolder, changed_files, read_result, write_table
 from mkclust.exceptions import FileFormatError, InputError
 
 QUICK = ("--no-report", "--no-checks")

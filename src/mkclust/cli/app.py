@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -22,21 +22,14 @@ INTERRUPTED = 130  # exit code of Ctrl-C
 errors = Console(stderr=True, highlight=False, soft_wrap=True)
 
 
-class Entry(NamedTuple):
-    """The module of a command, and the line that describes it."""
-
-    module: str
-    help: str
-
-
-COMMANDS = {
-    "cluster": Entry(".cluster", "Cluster the samples of one or more files."),
-    "inspect": Entry(".inspect", "Show what files hold, and every problem with its remedy."),
-    "explain": Entry(".results", "Print what separates the clusters, and other answers."),
-    "predict": Entry(".predict", "Assign new samples to the clusters of a saved model."),
-    "verify": Entry(".results", "Check that results are complete and belong to these data."),
-    "methods": Entry(".methods", "List all methods, or the parameters of one."),
-    "demo": Entry(".cluster", "Cluster bundled data: handwritten digits in six views."),
+COMMANDS = {  # its module, and the line that describes it
+    "cluster": (".cluster", "Cluster the samples of one or more files."),
+    "inspect": (".inspect", "Show what files hold, and every problem with its remedy."),
+    "explain": (".results", "Print what separates the clusters, and other answers."),
+    "predict": (".predict", "Assign new samples to the clusters of a saved model."),
+    "verify": (".results", "Check that results are complete and belong to these data."),
+    "methods": (".methods", "List all methods, or the parameters of one."),
+    "demo": (".cluster", "Cluster bundled data: handwritten digits in six views."),
 }
 
 
@@ -51,7 +44,7 @@ class LazyGroup(TyperGroup):
         """Return a command that has only a name and a description."""
         if cmd_name not in COMMANDS:
             return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name].help)
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments call, and the arguments that are left."""
@@ -65,7 +58,7 @@ def import_command(name: str) -> Any:
     >>> [option.name for option in import_command("inspect").params][:3]
     ['paths', 'views', 'labels']
     """
-    module = import_module(COMMANDS[name].module, __package__)
+    module = import_module(COMMANDS[name][0], __package__)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     alone.command(name)(getattr(module, name))
     return typer.main.get_command(alone)
@@ -107,12 +100,9 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         app()
-    except InputError as error:
+    except (InputError, OSError) as error:
         errors.print(f"[red]error:[/] {clean(in_options(error))}")
-        sys.exit(2)
-    except OSError as error:
-        errors.print(f"[red]error:[/] {clean(str(error))}")
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, InputError) else 1)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:  # typer says nothing
             errors.print("interrupted")

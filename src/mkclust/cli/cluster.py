@@ -314,9 +314,7 @@ def comparison(
         if column is not None and column not in table.columns:
             known = ", ".join(map(str, table.columns))
             raise InputError(f"{name} {column} is no column of {path}; there are {known}")
-    return lambda labels: compare_annotations(
-        labels, table, index=data.index, time=time, event=event
-    )
+    return partial(compare_annotations, table=table, index=data.index, time=time, event=event)
 
 
 @contextmanager

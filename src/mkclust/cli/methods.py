@@ -31,20 +31,11 @@ def methods(
     kind = type(estimator_for(name, 2))
     console.print(f"[bold]{name}[/]  {kind.title}. [dim]{clean(kind.reference)}[/]")
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-    for parameter, default in parameters(kind).items():
-        table.add_row(f"{option(parameter)}={default}", clean(description(kind, parameter)))
+    for parameter, given in inspect.signature(kind).parameters.items():
+        if parameter != "n_clusters":
+            set_by = f"{option(parameter)}={given.default}"
+            table.add_row(set_by, clean(description(kind, parameter)))
     console.print(table)
-
-
-def parameters(kind: type[MultiViewClusterer]) -> dict[str, object]:
-    """Return the defaults of a method's parameters, except the number of clusters.
-
-    >>> from mkclust import MKKM
-    >>> parameters(MKKM)["kernel"]
-    'gaussian'
-    """
-    given = inspect.signature(kind).parameters
-    return {name: p.default for name, p in given.items() if name != "n_clusters"}
 
 
 def description(kind: type[MultiViewClusterer], parameter: str) -> str:
@@ -59,5 +50,5 @@ def description(kind: type[MultiViewClusterer], parameter: str) -> str:
         found = entry.search(inspect.cleandoc(parent.__doc__ or ""))
         if found:
             text = " ".join(found[1].replace("`", "").replace("$", "").split())
-            return re.split(r"(?<=[a-z0-9)])[.:;](?= |$)", text)[0] + "."
+            return re.split(r"(?<=[a-z0-9)])[.:;](?= |$)", text)[0].rstrip(".") + "."
     return ""

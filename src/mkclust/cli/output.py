@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import ctypes
+import hashlib
 import json
 import os
 import secrets
@@ -23,6 +24,7 @@ import numpy as np
 
 from .._version import __version__
 from ..base import MultiViewClusterer
+from ..data.values import list_names
 from ..data.views import joint_checksum, view_checksums
 from ..exceptions import FileFormatError, InputError
 from ..inspection import (
@@ -39,10 +41,9 @@ from ..inspection.annotations import Comparison
 from ..io.files import FORMAT, RESULT
 from ..metrics import evaluate
 from ..report.words import description
-from .result_folder import changed_files, file_checksum, read_result
 
+MAX_BYTES = 256 << 20  # of result.json
 LITTER = (".DS_Store", "Thumbs.db", "desktop.ini")  # of file browsers
-SHOWN = 5  # names of files in a message
 DIGITS, FIGURES = 4, 6  # decimals of a share, and significant figures of other numbers, in tables
 LISTED, TOP = 100, 10  # samples that move, and features of a cluster, in result.json
 TOO_LARGE = (  # n rows, f names or k x k numbers: in files of their own, or in none
@@ -82,8 +83,8 @@ class OutputFolder:
         inside = [str(path) for path in self.inputs if path.resolve().is_relative_to(target)]
         if inside:
             raise InputError(
-                f"{self.path} holds input of this run ({_listed(inside)}), which the results would "
-                "replace: name another folder",
+                f"{self.path} holds input of this run ({list_names(inside)}), which the results "
+                "would replace: name another folder",
                 parameter="out",
             )
         if target.exists():
@@ -143,12 +144,12 @@ class OutputFolder:
         if not earlier or others:
             raise InputError(
                 f"{self.path} holds files that mkclust did not write: "
-                f"{_listed(sorted(others or there))}; name another folder",
+                f"{list_names(sorted(others or there))}; name another folder",
                 parameter="out",
             )
         if changed := changed_files(target, earlier):
             raise InputError(
-                f"{self.path} holds results that were changed since: {_listed(changed)}; name "
+                f"{self.path} holds results that were changed since: {list_names(changed)}; name "
                 "another folder, or remove them",
                 parameter="out",
             )
@@ -157,6 +158,39 @@ class OutputFolder:
                 f"{self.path} holds results of mkclust {earlier['command']}: name another folder",
                 parameter="out",
             )
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """Return what the result.json of a folder holds; FileFormatError where it is none of ours."""
+    path = folder / RESULT
+    if not path.is_file():
+        raise FileFormatError(f"{folder}: no {RESULT} here; give a folder that mkclust wrote")
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ValueError("the file is too large")
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise FileFormatError(f"{path}: not valid JSON: {error}") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise FileFormatError(f"{path}: not a result of mkclust")
+    if not isinstance(found.get("files"), dict) or not isinstance(found.get("command"), str):
+        raise FileFormatError(f"{path}: it does not list the files of the result")
+    return found
+
+
+def changed_files(folder: Path, result: dict[str, Any]) -> list[str]:
+    """Return the files of a result that are missing or have other bytes than written."""
+    return [
+        name
+        for name, digest in result["files"].items()
+        if not (folder / name).is_file() or file_checksum(folder / name) != digest
+    ]
+
+
+def file_checksum(path: Path) -> str:
+    """Return the SHA-256 of a file, read in blocks."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def move_folder(staging: Path, target: Path) -> None:
@@ -219,11 +253,6 @@ def as_text(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _listed(names: Sequence[str]) -> str:
-    more = [f"{len(names) - SHOWN} more"] if len(names) > SHOWN else []
-    return ", ".join([*names[:SHOWN], *more])
-
-
 def result_of(model: MultiViewClusterer, views: Any, answers: Sequence[Any]) -> dict[str, Any]:
     """Return everything about a fitted model for JSON, except arrays with a row per sample."""
     fitted = {
@@ -248,13 +277,9 @@ def result_of(model: MultiViewClusterer, views: Any, answers: Sequence[Any]) -> 
         "description": description(model),
         "verdict": verdict_of(model.verdict_),
     }
-    if (present := views.present) is not None:
-        counts = np.bincount(present.sum(axis=1), minlength=views.n_views + 1)[1:]
-        result["input"]["missing"] = {
-            "incomplete_samples": int(counts[:-1].sum()),
-            "samples_by_number_of_views": counts.tolist(),
-            "samples_by_view": dict(zip(views.names, present.sum(axis=0).tolist(), strict=True)),
-        }
+    if views.present is not None:
+        held = views.present.sum(axis=0).tolist()
+        result["input"]["samples_by_view"] = dict(zip(views.names, held, strict=True))
     if views.labels is not None:
         result["metrics"] = evaluate(views.labels, model.labels_) | {"nmi_normalizer": "max"}
     written = {form.key: {"words": str(a)} | form.content(a) for a, form in _forms(answers)}
@@ -299,8 +324,7 @@ def write_answers(folder: Path, answers: Sequence[Any]) -> None:
     """Write the answers that have a row per sample, feature or column as CSV tables."""
     for answer, form in _forms(answers):
         if (table := form.table(answer)) is not None:
-            name, header, rows = table
-            write_table(folder / name, header, rows)
+            write_table(folder / table[0], *table[1:])
 
 
 def print_result(folder: Path, result: dict[str, Any]) -> None:

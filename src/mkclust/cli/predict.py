@@ -17,8 +17,7 @@ from ..predict.new_samples import OutOfSample
 from ..report.words import counted
 from .arguments import AsJson, Out, Paths, Quiet, Reading, clean, reads
 from .cluster import show_progress
-from .output import OutputFolder, print_result, write_samples
-from .result_folder import read_result
+from .output import OutputFolder, print_result, read_result, write_samples
 
 
 @reads("labels", "kernels")

@@ -24,8 +24,7 @@ from ..metrics import ari
 from ..report.words import counted, number
 from .arguments import Reading, clean, reads
 from .cluster import demo_data, show_progress
-from .output import explanation_of, read_labels
-from .result_folder import changed_files, read_result
+from .output import changed_files, explanation_of, read_labels, read_result
 from .summary import column_table
 
 MOST_VIEWS, MOST_CLUSTERS = 8, 12  # columns of a table that fit into 80 characters

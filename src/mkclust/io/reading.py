@@ -248,12 +248,8 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
     """Return the tables of a folder in natural order, and notes on what else it holds."""
     with naming(folder):
         there = sorted(folder.iterdir())
-    for file in there:
-        if kind_of(file) in EXPORTS:  # a view may be in it
-            with naming(file):
-                check_readable(file)
-    aside = (".", "~$")  # of systems and of Excel
-    found = [e for e in there if kind_of(e) in TABLES and not e.name.startswith(aside)]
+    aside, kinds = (".", "~$"), {*TABLES, *EXPORTS}  # of systems and of Excel; R is told how
+    found = [e for e in there if kind_of(e) in kinds and not e.name.startswith(aside)]
     others = ", ".join([e.name for e in there if e not in found][:20])
     if not found:
         raise FileFormatError(f"{folder}: needs one table per view, but has {others or 'nothing'}")
