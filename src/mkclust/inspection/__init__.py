@@ -11,24 +11,7 @@ from .view_influence import ViewInfluence, view_influence
 from .view_profile import ViewProfile
 
 __all__ = [
-    "Alternative",
-    "Annotations",
-    "ChoiceOfK",
-    "Confidence",
-    "Conflict",
-    "Explanation",
-    "Markers",
-    "Stability",
-    "Verdict",
-    "ViewInfluence",
-    "ViewProfile",
-    "choose_k",
-    "compare_annotations",
-    "confidence",
-    "explain",
-    "markers",
-    "stability",
-    "verdict",
-    "verify",
-    "view_influence",
-]
+    "Alternative", "Annotations", "ChoiceOfK", "Confidence", "Conflict", "Explanation", "Markers",
+    "Stability", "Verdict", "ViewInfluence", "ViewProfile", "choose_k", "compare_annotations",
+    "confidence", "explain", "markers", "stability", "verdict", "verify", "view_influence",
+]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import chi2_contingency, kruskal, random_table
 
-from ..data.alignment import as_text, match_samples, rows_of
+from ..data.alignment import as_text, match_samples, plain, rows_of
 from ..data.values import as_table
 from ..exceptions import InputError
 from ..metrics import contingency
@@ -275,7 +274,7 @@ def survival_columns(
     times, events = [time], [event]
     if time is None:
         known = TIMES, EVENTS
-        times, events = ([c for c in table.columns if _plain(c) in each] for each in known)
+        times, events = ([c for c in table.columns if plain(str(c)) in each] for each in known)
     elif unknown := [name for name in (time, event) if name not in table.columns]:
         raise InputError(
             f"the annotations have no column {unknown[0]!r}; there are "
@@ -333,22 +332,11 @@ def survival(clusters: np.ndarray, times: Any, events: Any) -> Survival:
     )
 
 
-def _plain(name: Any) -> str:
-    """Return a name without case and punctuation.
-
-    >>> _plain("OS.time"), _plain("Vital_Status")
-    ('ostime', 'vitalstatus')
-    """
-    return re.sub(r"[^a-z]", "", str(name).lower())
-
-
 def _times(column: Any) -> np.ndarray:
-    if column.dtype.kind not in "iuf":
-        raise InputError(f"the times in {column.name!r} must be numbers")
-    found = column.to_numpy(float)
+    found = np.asarray(column.to_numpy(float) if column.dtype.kind in "iuf" else np.nan)
     if not (np.isfinite(found).all() and (found >= 0).all()):
-        raise InputError(f"the times in {column.name!r} must be finite and at least 0")
-    return np.asarray(found)
+        raise InputError(f"the times in {column.name!r} must be numbers, finite and at least 0")
+    return found
 
 
 def _events(column: Any) -> np.ndarray:

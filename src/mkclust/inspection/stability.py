@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ..data.views import MultiView
-from ..exceptions import InputError
+from ..exceptions import InputError, check_whole
 from ..io.models import storable
 from ..metrics import ari
 from ..predict.new_samples import OutOfSample
@@ -122,10 +121,8 @@ def stability(
     >>> found.agreement, len(found.moved)
     (1.0, 0)
     """
-    for name, value, least in (("n_splits", n_splits, 2), ("random_state", random_state, 0)):
-        if not isinstance(value, Integral) or value < least:
-            raise InputError(f"{name} must be a whole number from {least} on, got {value!r}")
-    return compare_halves(estimator, views, n_splits, random_state)
+    check_whole("random_state", random_state, 0)
+    return compare_halves(estimator, views, check_whole("n_splits", n_splits, 2), random_state)
 
 
 def compare_halves(

@@ -144,8 +144,7 @@ def inspect(
         from .untrusted import call_in_child
 
         return call_in_child("inspect", path, {"sep": sep}, memory_limit, time_limit)
-    file = _archive(path)
-    if file is not None:
+    if (file := _archive(path)) is not None:
         with naming(file):
             return _describe_archive(file)
     tables, beside, _ = _find_tables(path, request)
