@@ -11,7 +11,6 @@ import pytest
 from mkclust import METHODS, datasets
 from mkclust.cli.app import COMMANDS, import_command
 from mkclust.cli.output import read_result
-from mkclust.exceptions import InputError
 
 QUICK = ("--no-report", "--no-checks")
 HEAVY = {"numpy", "scipy", "sklearn", "h5py", "pandas", "matplotlib", "mkclust.report"}
@@ -193,14 +192,6 @@ def test_help_imports_neither_arrays_nor_readers():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert not set(done.stdout.splitlines()[-1].split()) & HEAVY
-
-
-def test_errors_name_the_option():
-    from mkclust.cli.arguments import in_options
-
-    assert in_options(InputError("missing must be None", parameter="missing")).endswith(
-        "(see --missing)"
-    )
 
 
 def test_a_messy_folder_is_clustered_by_the_command_that_inspect_suggests(

@@ -81,12 +81,11 @@ def test_yes_no_data_and_narrow_views(method):
         assert len(choose_k(method(2, **given), narrow, (2, 5)).table) == 4
 
 
-@pytest.mark.parametrize("method", [GraphFusion])
-def test_samples_that_a_view_lacks(method):
+def test_samples_that_a_view_lacks():
     views = make_views(120, 3, 3, noise=0.6, random_state=0)
     tables = [view.copy() for view in views.views]
     tables[1][:30], tables[2][100:] = np.nan, np.nan
-    assert choose_k(method(2), tables, (2, 4)).k == 3
+    assert choose_k(GraphFusion(2), tables, (2, 4)).k == 3
 
 
 def test_the_answer_tells_that_samples_were_drawn(monkeypatch):

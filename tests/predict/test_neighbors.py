@@ -1,7 +1,5 @@
 """New samples, questions and files of a model fitted on fused graphs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

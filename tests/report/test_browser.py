@@ -237,15 +237,3 @@ def test_drawing_selects_the_same_samples_everywhere(browser, tool):
     assert len(set(lit)) == 1 and 0 < lit[0] < 2000
     firsts = browser.execute_script(LIT.replace(".length", ".map((point) => point[2])"))
     assert 0 in firsts[0] and all(samples == firsts[0] for samples in firsts)
-
-
-def test_a_narrow_screen_has_one_column_and_no_sideways_scrolling(browser):
-    with narrow(browser):
-        wide, lefts = browser.execute_script(
-            """
-            const boxes = [...document.querySelectorAll(".multiples figure")];
-            return [document.documentElement.scrollWidth,
-                    [...new Set(boxes.map((box) => Math.round(box.getBoundingClientRect().left)))]];
-            """
-        )
-    assert wide == 390 and len(lefts) == 1

@@ -45,19 +45,6 @@ def test_the_first_screen(page, model):
     assert "map" in page.ids()
 
 
-def test_a_verdict_comes_first(model, views, tmp_path):
-    class Verdict:
-        structured, sentences = False, ("there is no cluster structure", "do not use <them>")
-
-    model.verdict_ = Verdict()
-    try:
-        page = bare(model, tmp_path / "a.html", views)
-    finally:
-        del model.verdict_
-    assert re.search('<h1 class="doubt">There is no cluster structure.</h1>', page.source)
-    assert "Do not use <them>." in page.text
-
-
 def test_the_lines_of_a_page_make_the_same_page(page, views, tmp_path, monkeypatch):
     code = page.text.split("How to reproduce")[1]
     lines = re.search(r"<pre><code>(.*?)</code>", page.source, re.S).group(1).replace("&#34;", '"')
