@@ -311,9 +311,10 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
         raise InputError(f"{path}: labels={wanted!r} is neither a file nor a column of it")
     classes = _read_classes(beside[0], request) if beside else None
     notes = [] if request.id is False else _name_rows(tables, request.id)
-    shapes = [table.frame.shape for table in tables]
     like_kernels = all(roles.is_kernel_name(table.name) for table in tables)
-    kernels, why = roles.are_kernels(shapes, like_kernels, request.kernels)
+    kernels, why = roles.are_kernels([t.frame.shape for t in tables], like_kernels, request.kernels)
+    if len(tables) > 1 and not any(table.named for table in tables):
+        why += " No sample names: row i of every table is taken for the same sample."
     notes.append(why)
     if not kernels:
         _orient(tables, classes, request.transpose, notes)
@@ -334,15 +335,14 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
 
 
 def _load(table: Table, request: Request) -> None:
-    """Read a table; its notes then begin with the name of the file."""
+    """Read a table; its notes begin with the name of the file."""
     file = table.path
     with naming(file):
         check_readable(file)
         if kind_of(file) not in TABLES:
             raise FileFormatError("a list takes tables; write matrices to one .h5mu or .npz file")
         load_table(table, request.sep, request.decimal)
-    notes = [f"{file.name}: {note}" for note in table.notes]
-    table.notes = [f"View {table.name} has the columns of {file.name}.", *notes]
+    table.notes = [f"{file.name}: {note}" for note in table.notes]
 
 
 def _set_labels_aside(table: Table, wanted: Name) -> None:
