@@ -141,7 +141,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
     def _solve(self, kernels: KernelBank, k: int) -> None:
         self.n_samples_fit_ = kernels.n_samples
         spaces = Subspaces.of(kernels)  # V_p, computed as needed
-        selection = select(spaces, self._goal(k, kernels.n_samples))  # d: Eq. 16
+        selection = select(spaces, Goal.of(self, k, kernels.n_samples))  # d: Eq. 16
         found = consensus(spaces, selection.d, k, selection.overlap)  # H*: Eq. 17
         self.noise_ = dual_noise(spaces.coordinates(found.H, selection.d))
         self._label(found.H, k)
@@ -207,7 +207,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         kernels = KernelBank(views, self._recipe(views))
         spaces = Subspaces(kernels, kernels.names, kernels.present, solve=recomputed_spectrum)
         spaces.grow(max(int(d.max()), proof.eigenvectors))
-        again = choose(spaces.overlap(k), self._goal(k, len(views)), spaces.names)
+        again = choose(spaces.overlap(k), Goal.of(self, k, len(views)), spaces.names)
         spaces.grow(int(d.max()) + 1)  # for ties at the last eigenvalue that is kept
         yield Check("H* has orthonormal columns", orthonormality_error(H), 1e-8)
         if views.present is None:
@@ -242,12 +242,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
             str(self.certificate_),
             *self.notes_,
         )
-
-    def _goal(self, k: int, n: int) -> Goal:
-        return Goal.from_parameters(
-            k, n, solver=self.solver, threshold=self.threshold, on_infeasible=self.on_infeasible,
-            max_dimension=self.max_dimension,
-        )  # fmt: skip
 
 
 def _near_ties(
