@@ -104,7 +104,9 @@ class CAGL(ComparedMethod):
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         gain = 1 + check_number("alpha", self.alpha)
-        n_neighbors = self._n_neighbors(kernels.n_samples, k)
+        n_neighbors = max(5, kernels.n_samples // (3 * k))
+        if self.n_neighbors is not None:
+            n_neighbors = check_whole("n_neighbors", self.n_neighbors)
         codes = self._codes(kernels, gain)
         mean = weighted_sum(np.full(len(codes), 1 / len(codes)), codes)
         S = neighbor_weights(mean, n_neighbors)
@@ -148,11 +150,6 @@ class CAGL(ComparedMethod):
             codes.append(np.ascontiguousarray(Z.T))
         self.code_objectives_ = np.array(values)
         return codes
-
-    def _n_neighbors(self, n: int, k: int) -> int:
-        if self.n_neighbors is None:
-            return max(5, n // (3 * k))
-        return check_whole("n_neighbors", self.n_neighbors)
 
 
 def initial_penalty(mean: np.ndarray, F: np.ndarray) -> float:
