@@ -410,5 +410,6 @@ def _idf(X: Any) -> sp.dia_array:
 
 def _unit(X: Any) -> Any:
     length = np.sqrt(squared_norms(X))
-    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 1e-12 * length.max())
+    least = 1e-12 * length.max(initial=0.0)
+    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > least)
     return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else X * scale[:, None]
