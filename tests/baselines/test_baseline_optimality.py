@@ -228,7 +228,7 @@ def test_oplf_rises_at_every_step(kernels, init):
         labels = (R @ C.T).argmax(axis=1)
         Y = np.eye(K_CLUSTERS)[labels]
         values.append(np.vdot(Y @ C, R))
-        C = oplf.centroids(R, labels, C)
+        C = polar(oplf.cluster_sums(R, labels), guide=C)
         assert_polar(Y.T @ R, C)
         values.append(np.vdot(Y @ C, R))
         beta = oplf.view_weights(oplf.alignments(H_p, W, Y @ C))

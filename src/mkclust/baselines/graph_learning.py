@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import ArpackError, LinearOperator
 from scipy.spatial.distance import cdist
 
 from ..exceptions import InputError
@@ -130,7 +130,7 @@ def _lanczos(L: np.ndarray, N: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarr
 
     try:
         values, vectors = lanczos(LinearOperator((n, n), matvec=flipped), k, tolerance=0.0)
-    except InputError:  # not converged
+    except (InputError, ArpackError):  # not converged
         deflated = L + (sigma * N) @ N.T
         values, vectors = eigenpairs(deflated, 0, k - 1)
         return values, with_fixed_signs(vectors)

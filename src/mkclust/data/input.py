@@ -1,4 +1,4 @@
-"""From everything an estimator accepts to views: of a fit, of new samples, of a fit again.
+"""Turn what a user passes to fit, predict or a question into a MultiView.
 
 Beside it, the warnings of input that is probably not what the user means.
 """

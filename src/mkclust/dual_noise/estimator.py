@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.random import sample_without_replacement
 
-from ..agreement.chance import chance_on_common_rows, unrelated_positions
+from ..agreement.chance import p_values_on_common_rows, unrelated_positions
 from ..agreement.subspaces import Subspaces, view_spectra
 from ..base import KernelClusterer
 from ..data.memory import physical_memory
@@ -154,8 +154,8 @@ class MKCDNM(OutOfSample, KernelClusterer):
             )
         self._store(selection)
         self.agreement_ = selection.overlap.agreement(k)
-        chances = chance_on_common_rows(spaces.vectors(2 * k), k, kernels.present)
-        unrelated = {*selection.constraints.unrelated(), *unrelated_positions(chances)}
+        p_values = p_values_on_common_rows(spaces.vectors(2 * k), k, kernels.present)
+        unrelated = {*selection.constraints.unrelated(), *unrelated_positions(p_values)}
         self.unrelated_views_ = [spaces.names[p] for p in sorted(unrelated)]
         self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
         self._spectra = view_spectra(spaces, k)
