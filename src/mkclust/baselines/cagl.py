@@ -111,7 +111,9 @@ class CAGL(ComparedMethod):
         mean = weighted_sum(np.full(len(codes), 1 / len(codes)), codes)
         S = neighbor_weights(mean, n_neighbors)
         F = lowest_eigenpairs(S, k)[1]
-        lam = initial_penalty(mean, F)
+        # At the first penalty the distances have the norm of the mean code.
+        size = float(np.linalg.norm(squared_row_distances(F)))
+        lam = float(np.linalg.norm(mean)) / size if size > 0 else 0.0
         counts: list[int] = []
         while len(counts) < CAP and counts[-1:] != [k]:
             step(f"{self.title}, iteration {len(counts) + 1}")
@@ -150,12 +152,6 @@ class CAGL(ComparedMethod):
             codes.append(np.ascontiguousarray(Z.T))
         self.code_objectives_ = np.array(values)
         return codes
-
-
-def initial_penalty(mean: np.ndarray, F: np.ndarray) -> float:
-    """Return the ratio of the norms of the mean code and the distances; 0 if these are all 0."""
-    size = np.linalg.norm(squared_row_distances(F))
-    return float(np.linalg.norm(mean) / size) if size > 0 else 0.0
 
 
 def graph_weights(S: np.ndarray, codes: list[np.ndarray]) -> np.ndarray:

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from ..exceptions import InputError
 from ..linalg.eigenpairs import DENSE_UP_TO, eigenpairs, lanczos, top_eigenpairs, with_fixed_signs
+from ..linalg.scaling import inverse_roots
 
 ILL = 1e10  # trace over ridge above which a linear solve loses too many digits
 SPARSE = 0.1  # share of non-zero entries below which a sparse product is faster
@@ -135,6 +136,12 @@ def _lanczos(L: np.ndarray, N: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarr
         values, vectors = eigenpairs(deflated, 0, k - 1)
         return values, with_fixed_signs(vectors)
     return sigma - values, with_fixed_signs(vectors)
+
+
+def spectral_embedding(W: np.ndarray, k: int) -> np.ndarray:
+    r"""Return the k leading eigenvectors (n, k) of $D^{-1/2}WD^{-1/2}$; isolated samples are 0."""
+    scale = inverse_roots(W.sum(axis=1))
+    return top_eigenpairs(W * scale[:, None] * scale, k)[1]
 
 
 def squared_row_distances(F: np.ndarray) -> np.ndarray:

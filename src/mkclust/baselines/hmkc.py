@@ -89,7 +89,9 @@ class HMKC(ComparedMethod):
         return [{c: k * times for c, times in pair.items()} for pair in super().published_grid(k)]
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        c1, c2 = self._widths(k, kernels.n_samples)
+        c1 = 4 * k if self.c1 is None else check_whole("c1", self.c1)
+        c2 = 3 * k if self.c2 is None else check_whole("c2", self.c2)
+        c1, c2 = (max(k, min(c, kernels.n_samples - 1)) for c in (c1, c2))
         K = list(kernels)
         widest = [top_eigenpairs(each, max(c1, c2))[1] for each in K]
         H1, H2 = [V[:, :c1] for V in widest], [V[:, :c2] for V in widest]
@@ -111,11 +113,6 @@ class HMKC(ComparedMethod):
         self.layer_sizes_ = np.array([c1, c2])
         self._keep(trace)
         self._label(H, k)
-
-    def _widths(self, k: int, n: int) -> tuple[int, int]:
-        c1 = 4 * k if self.c1 is None else check_whole("c1", self.c1)
-        c2 = 3 * k if self.c2 is None else check_whole("c2", self.c2)
-        return max(k, min(c1, n - 1)), max(k, min(c2, n - 1))
 
 
 def first_layers(

@@ -19,10 +19,10 @@ from ..graphs.affinity import CenteredGraph, degree_normalized, knn_affinity, pa
 from ..graphs.metrics import EUCLIDEAN, KERNEL_DISTANCE, UNSCALED, Metric, view_metrics
 from ..graphs.neighbors import neighborhood
 from ..kernels.given import check_kernel
-from ..linalg.eigenpairs import top_eigenpairs
 from ..linalg.scaling import dense
 from ..progress import step
 from .base import FitsCompleteRows, check_number
+from .graph_learning import spectral_embedding
 
 METRICS = ("sqeuclidean", "euclidean")
 TINY = np.finfo(float).eps  # added to every local scale: copies of a sample have none
@@ -143,8 +143,7 @@ class SNF(FitsCompleteRows):
                 f"n_neighbors = {self.n_neighbors} is more than there are: {self.n_neighbors_} "
                 "neighbors were used",
             )
-        scale = 1 / np.sqrt(self.graph_.sum(axis=1))
-        self._label(top_eigenpairs(self.graph_ * scale[:, None] * scale, k)[1], k)
+        self._label(spectral_embedding(self.graph_, k), k)
 
     def _fused(self, views: MultiView, mu: float, n_iter: int) -> np.ndarray:
         """Return the fused network (n, n) of complete views."""

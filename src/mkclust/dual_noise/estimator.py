@@ -152,15 +152,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
                 f"the views span only {found.rank} common dimensions for {k} clusters",
                 DegenerateWarning,
             )
-        self._store(selection)
-        self.agreement_ = selection.overlap.agreement(k)
-        p_values = p_values_on_common_rows(spaces.vectors(2 * k), k, kernels.present)
-        unrelated = {*selection.constraints.unrelated(), *unrelated_positions(p_values)}
-        self.unrelated_views_ = [spaces.names[p] for p in sorted(unrelated)]
-        self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
-        self._spectra = view_spectra(spaces, k)
-
-    def _store(self, selection: Selection) -> None:
         proof = selection.dimensions.certificate
         self.dimensions_ = selection.d
         self.certificate_ = proof
@@ -169,6 +160,12 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.n_iter_ = max(1, len(self.history_))
         self.threshold_ = selection.constraints.threshold
         self.notes_ = (*self.notes_, *selection.notes)
+        self.agreement_ = selection.overlap.agreement(k)
+        p_values = p_values_on_common_rows(spaces.vectors(2 * k), k, kernels.present)
+        unrelated = {*selection.constraints.unrelated(), *unrelated_positions(p_values)}
+        self.unrelated_views_ = [spaces.names[p] for p in sorted(unrelated)]
+        self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
+        self._spectra = view_spectra(spaces, k)
 
     def _place_all(self, views: MultiView | LargeViews) -> None:
         """Replace labels and embedding of the drawn sample by those of all rows."""

@@ -46,9 +46,8 @@ def optimum(
     the earlier criteria fixed at their optimal values. Views are sorted by preference, so that
     the program does not depend on the order in which they were given.
     """
-    if preference is None:
-        preference = np.zeros(constraints.n_views)
-    order = np.argsort(-preference, kind="stable")
+    given = np.zeros(constraints.n_views) if preference is None else preference
+    order = np.argsort(-given, kind="stable")
     ordered = replace(
         constraints,
         needs=constraints.needs[np.ix_(order, order)],

@@ -271,10 +271,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         """Return what was done and why, one sentence each."""
         names = [str(name) for name in self.view_names_in_]
         used = {name: ", ".join(each) for name, each in zip(names, self.metrics_, strict=True)}
+        metrics = "; ".join(f"{each} in {name}" for name, each in used.items())
         if len(set(used.values())) == 1:
             metrics = f"{next(iter(used.values()))} in every view"
-        else:
-            metrics = "; ".join(f"{each} in {name}" for name, each in used.items())
         count = self.n_neighbors_
         graphs = f"affinity graphs of {count} to {2 * count} exact neighbors"
         if self.neighbor_search_ == "anchors":
@@ -366,7 +365,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         return DIFFUSION
 
     def _neighbors_among(self, n: int, k: int) -> int:
-        asked = self.n_neighbors
-        if asked is None:
+        if self.n_neighbors is None:
             return default_n_neighbors(n, k)
-        return min(check_whole("n_neighbors", asked), n - 1)
+        return min(check_whole("n_neighbors", self.n_neighbors), n - 1)

@@ -369,7 +369,8 @@ def _concatenate(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
 
 def _count_metrics(X: Any, scaled: Callable[[Any], Any]) -> tuple[Metric, Metric]:
     """Return Hellinger metrics, plain and with tf-idf: no frequent word dominates a row."""
-    idf = _idf(X)
+    having = np.asarray((X != 0).sum(axis=0)).ravel()
+    idf = sp.diags_array(np.log((1 + X.shape[0]) / (1 + having)) + 1)  # rare columns count more
 
     def root(rows: Any) -> Any:
         counted = scaled(rows)
@@ -397,12 +398,6 @@ def quicker_dense(X: Any) -> bool:
     """Return whether products of a matrix are quicker in dense form."""
     stored = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
     return bool(stored > SPARSE_UP_TO * np.prod(X.shape, dtype=float))
-
-
-def _idf(X: Any) -> sp.dia_array:
-    """Return the inverse document frequency of every column."""
-    having = np.asarray((X != 0).sum(axis=0)).ravel()
-    return sp.diags_array(np.log((1 + X.shape[0]) / (1 + having)) + 1)
 
 
 def _unit(X: Any) -> Any:
