@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from mkclust import METHODS, MultiView, metrics
-from mkclust.agreement.chance import chance_of_overlap, unrelated_positions
+from mkclust.agreement.chance import overlap_p_values, unrelated_positions
 from mkclust.base import MultiViewClusterer
 from mkclust.kernels.functions import fitted_kernel
 from mkclust.linalg.kmeans import kmeans_labels
@@ -57,8 +57,8 @@ def heads_of(views: MultiView, k: int, method: str) -> list[np.ndarray]:
 
 def related_by(heads: list[np.ndarray], k: int, p: int) -> float:
     """Return the probability of the best agreement of view p, corrected for its pairs."""
-    chances = chance_of_overlap(heads, k)[p]
-    return float(np.nanmin(chances) * np.sum(~np.isnan(chances)))
+    p_values = overlap_p_values(heads, k)[p]
+    return float(np.nanmin(p_values) * np.sum(~np.isnan(p_values)))
 
 
 def measured(name: str, method: str, rows: int, seeds: int, fits: int) -> dict[str, object] | None:
@@ -67,7 +67,7 @@ def measured(name: str, method: str, rows: int, seeds: int, fits: int) -> dict[s
         return None
     k = len(set(views.labels.tolist()))
     heads = heads_of(views, k, method)
-    flagged = unrelated_positions(chance_of_overlap(heads, k))
+    flagged = unrelated_positions(overlap_p_values(heads, k))
     genuine = [
         {
             "view": views.names[p], "flagged": p in flagged, "chance": related_by(heads, k, p),
@@ -80,7 +80,7 @@ def measured(name: str, method: str, rows: int, seeds: int, fits: int) -> dict[s
         for seed in range(seeds):
             extra = MultiView([noise_view(views, kind, seed)], kernels=views.kernels)
             all_heads = [*heads, *heads_of(extra, k, method)]
-            lone = unrelated_positions(chance_of_overlap(all_heads, k))
+            lone = unrelated_positions(overlap_p_values(all_heads, k))
             added.append({
                 "kind": kind, "seed": seed, "found": len(heads) in lone,
                 "chance": related_by(all_heads, k, len(heads)),

@@ -406,8 +406,7 @@ def _group_means(rows: np.ndarray, group: np.ndarray) -> np.ndarray:
     >>> _group_means(np.array([[1.0], [2.0], [5.0]]), np.array([0, 0, 1])).ravel()
     array([1.5, 1.5, 5. ])
     """
-    means = pd.DataFrame(rows).groupby(group).transform("mean")
-    return np.asarray(means.to_numpy())
+    return np.asarray(pd.DataFrame(rows).groupby(group).transform("mean"))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -87,9 +87,8 @@ def purity(classes: Any, labels: Any) -> float:
     >>> purity([0, 0, 1, 1], [0, 1, 2, 3])
     1.0
     """
-    table = contingency_matrix(
-        *_codes(classes, labels), sparse=True
-    )  # at most n entries, whatever the sizes
+    # Sparse, because it has at most n entries for any number of classes.
+    table = contingency_matrix(*_codes(classes, labels), sparse=True)
     return float(table.max(axis=0).sum() / table.sum())
 
 

@@ -8,11 +8,11 @@ from scipy.stats import beta
 
 from mkclust import MKCDNM, MultiView
 from mkclust.agreement.chance import (
-    MISSED,
-    chance,
-    chance_of_overlap,
-    chance_on_common_rows,
+    ALPHA,
     mean_agreement,
+    overlap_p_values,
+    p_values_on_common_rows,
+    permutation_p_values,
     ranking,
     unrelated,
     unrelated_positions,
@@ -42,9 +42,11 @@ def test_chances_are_those_of_permuted_rows(make):
     rng = np.random.default_rng(0)
     n, k, draws = 60, 3, 2000
     one, two = make(rng, n, k), make(rng, n, k)
-    chances = np.array([chance([one, two[rng.permutation(n)]])[0, 1] for _ in range(draws)])
-    for level in (0.01, MISSED):  # four standard errors of the count
-        assert np.mean(chances < level) < level + 4 * np.sqrt(level / draws)
+    p_values = np.array(
+        [permutation_p_values([one, two[rng.permutation(n)]])[0, 1] for _ in range(draws)]
+    )
+    for level in (0.01, ALPHA):  # four standard errors of the count
+        assert np.mean(p_values < level) < level + 4 * np.sqrt(level / draws)
 
 
 def test_moments_are_exact():
@@ -82,7 +84,7 @@ def test_a_shared_constant_is_no_agreement(center):
 
 
 def test_a_single_view_is_not_unrelated():
-    assert unrelated_positions(chance([np.eye(10)[:, :2]])) == []
+    assert unrelated_positions(permutation_p_values([np.eye(10)[:, :2]])) == []
     assert np.isnan(mean_agreement(np.ones((1, 1)))).all()
 
 
@@ -133,7 +135,7 @@ def test_chance_is_the_beta_tail_with_the_moments_of_permutations(n):
     one, two = spiked(rng, n, 2), bases(rng, n, 1, 1)[0]
     three = 0.9 * one + 0.1 * bases(rng, n, 2, 1)[0]  # no basis: its trace is not k
     heads = [one, two, three]
-    found = chance(heads)
+    found = permutation_p_values(heads)
     for p in range(3):
         assert np.isnan(found[p, p])
         for q in range(3):
@@ -146,26 +148,28 @@ def test_the_smaller_of_two_sizes_counts_twice():
     n, k = 40, 2
     one, two = bases(rng, n, 2 * k, 2)
     two[:, k:] = one[:, :k]  # the same clusters, later in the second view
-    small, large = (chance([one[:, :size], two[:, :size]])[0, 1] for size in (k, 2 * k))
+    small, large = (
+        permutation_p_values([one[:, :size], two[:, :size]])[0, 1] for size in (k, 2 * k)
+    )
     assert large < small
-    assert chance_of_overlap([one, two], k)[0, 1] == pytest.approx(2 * large)
-    assert chance_of_overlap([one[:, :k], two[:, :k]], k)[0, 1] == pytest.approx(small)
-    assert chance_of_overlap([one[:, :k], two], k)[0, 1] == pytest.approx(
-        2 * min(small, chance([one[:, :k], two])[0, 1])
+    assert overlap_p_values([one, two], k)[0, 1] == pytest.approx(2 * large)
+    assert overlap_p_values([one[:, :k], two[:, :k]], k)[0, 1] == pytest.approx(small)
+    assert overlap_p_values([one[:, :k], two], k)[0, 1] == pytest.approx(
+        2 * min(small, permutation_p_values([one[:, :k], two])[0, 1])
     )
     heads = bases(rng, n, 3 * k, 6)
-    found = chance_of_overlap(heads, k)
-    np.testing.assert_array_equal(found, chance_of_overlap([U[:, : 2 * k] for U in heads], k))
+    found = overlap_p_values(heads, k)
+    np.testing.assert_array_equal(found, overlap_p_values([U[:, : 2 * k] for U in heads], k))
     assert np.nanmax(found) == 1.0 and np.isnan(found.diagonal()).all()
 
 
 @pytest.mark.parametrize(("p", "alone"), [(0.00049, False), (0.0005, True), (0.00051, True)])
 def test_the_level_is_divided_by_the_number_of_pairs(p, alone):
     nan = np.nan
-    chances = np.array([[nan, p, 0.9], [p, nan, 1e-9], [0.9, 1e-9, nan]])
-    assert unrelated_positions(chances) == ([0] if alone else [])
-    chances[0, 2] = chances[2, 0] = nan  # one pair is known
-    assert unrelated_positions(chances) == []
+    p_values = np.array([[nan, p, 0.9], [p, nan, 1e-9], [0.9, 1e-9, nan]])
+    assert unrelated_positions(p_values) == ([0] if alone else [])
+    p_values[0, 2] = p_values[2, 0] = nan  # one pair is known
+    assert unrelated_positions(p_values) == []
 
 
 def test_two_views_with_one_outlier_in_common_are_unrelated():
@@ -175,7 +179,7 @@ def test_two_views_with_one_outlier_in_common_are_unrelated():
     head[0] = np.sqrt((n - 1) / n)
     other = bases(np.random.default_rng(0), n, 1, 1)[0]
     heads = [head, head, other - other.mean()]
-    assert unrelated_positions(chance_on_common_rows(heads, 1, None)) == [0, 1, 2]
+    assert unrelated_positions(p_values_on_common_rows(heads, 1, None)) == [0, 1, 2]
 
 
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MissingRowsWarning")

@@ -46,9 +46,9 @@ def test_weights_are_the_discounted_mean_agreement(seed):
     redundancy = symmetric(rng, m) ** 2
     chance = k * k / n
     agreement = (shared - chance) / (k - chance)
-    chances = np.where(agreement > 0, 1e-9, 0.5)
-    np.fill_diagonal(chances, np.nan)
-    found = view_weights(overlap_with(shared, n, k), k, redundancy, chances)
+    p_values = np.where(agreement > 0, 1e-9, 0.5)
+    np.fill_diagonal(p_values, np.nan)
+    found = view_weights(overlap_with(shared, n, k), k, redundancy, p_values)
     np.testing.assert_allclose(found.weights, by_hand(agreement, redundancy, 0.0))
     np.fill_diagonal(agreement, 1.0)
     np.testing.assert_allclose(found.agreement, agreement)
@@ -58,10 +58,10 @@ def test_weights_are_the_discounted_mean_agreement(seed):
 
 @pytest.mark.parametrize(("chance", "used"), [(0.00051, False), (0.00049, True)])
 def test_one_rule_decides_on_weight_and_flag(chance, used):
-    chances = np.full((3, 3), 0.5)
-    chances[0, 1] = chances[1, 0] = chance
-    np.fill_diagonal(chances, np.nan)
-    found = view_weights(overlap_with(np.ones((3, 3)), 80, 2), 2, np.eye(3), chances)
+    p_values = np.full((3, 3), 0.5)
+    p_values[0, 1] = p_values[1, 0] = chance
+    np.fill_diagonal(p_values, np.nan)
+    found = view_weights(overlap_with(np.ones((3, 3)), 80, 2), 2, np.eye(3), p_values)
     np.testing.assert_allclose(found.weights, [0.5, 0.5, 0.0] if used else [1 / 3] * 3)
     assert found.unrelated == ((2,) if used else (0, 1, 2))
     assert found.equal is not used
@@ -85,9 +85,9 @@ def test_pairs_without_common_samples_do_not_count():
     n, k = 60, 2
     common = np.array([[60, 40, 0], [40, 50, 45], [0, 45, 50]])
     shared = np.full((3, 3), 1.5)
-    chances = np.where(common > 0, 1e-9, np.nan)
-    np.fill_diagonal(chances, np.nan)
-    found = view_weights(overlap_with(shared, n, k, common), k, np.eye(3), chances)
+    p_values = np.where(common > 0, 1e-9, np.nan)
+    np.fill_diagonal(p_values, np.nan)
+    found = view_weights(overlap_with(shared, n, k, common), k, np.eye(3), p_values)
     one, two = ((1.5 - 4 / c) / (2 - 4 / c) for c in (40, 45))
     np.testing.assert_allclose(found.agreement, [[1, one, 0], [one, 1, two], [0, two, 1]])
     raw = np.array([one, one + two, two]) / 2
@@ -95,9 +95,9 @@ def test_pairs_without_common_samples_do_not_count():
 
 
 def test_a_view_that_cannot_be_compared_has_the_mean_weight():
-    chances = np.full((3, 3), np.nan)
-    chances[0, 1] = chances[1, 0] = 1e-9
-    found = view_weights(overlap_with(np.ones((3, 3)), 50, 2), 2, np.eye(3), chances)
+    p_values = np.full((3, 3), np.nan)
+    p_values[0, 1] = p_values[1, 0] = 1e-9
+    found = view_weights(overlap_with(np.ones((3, 3)), 50, 2), 2, np.eye(3), p_values)
     np.testing.assert_allclose(found.weights, 1 / 3)
     assert found.unrelated == ()
 

@@ -17,7 +17,7 @@ def test_sum_of_projectors_by_its_thin_factors(size):
     A, B = orthonormal(rng, 40, 9), orthonormal(rng, 40, 6)
     K = orthonormal(rng, 40, 40) * rng.random(40)
     K = K @ K.T
-    U = top_of_projectors([A, B], [0.7, 0.2], size, kernel=K)
+    U = top_of_projectors([A, B], [0.7, 0.2], size, K)
     assert_leading(0.7 * projector(A) + 0.2 * projector(B), U)
 
 
@@ -28,7 +28,7 @@ def test_a_tie_is_broken_by_the_kernel():
     H = np.linalg.qr(A[:, :4] + 0.1 * rng.standard_normal((30, 4)))[0]
     root = rng.standard_normal((30, 30))
     K = root @ root.T
-    U = top_of_projectors([A, H], [0.8, 0.5], 4 + 3, kernel=K)
+    U = top_of_projectors([A, H], [0.8, 0.5], 4 + 3, K)
     inside = A @ np.linalg.svd(H.T @ A)[2][4:].T  # in the span of A, orthogonal to H
     best = np.linalg.eigvalsh(inside.T @ K @ inside)[::-1][:3].sum()
     kept = inside.T @ U
@@ -43,7 +43,7 @@ def test_outside_the_factors_the_kernel_decides():
     A = orthonormal(rng, 30, 4)
     root = rng.standard_normal((30, 30))
     K = root @ root.T
-    U = top_of_projectors([A, A], [1.0, 0.5], 7, kernel=K)
+    U = top_of_projectors([A, A], [1.0, 0.5], 7, K)
     assert_orthonormal(U)
     off = np.eye(30) - projector(A)
     extra = np.trace(off @ projector(U) @ off @ K)

@@ -228,7 +228,7 @@ def test_oplf_rises_at_every_step(kernels, init):
         labels = (R @ C.T).argmax(axis=1)
         Y = np.eye(K_CLUSTERS)[labels]
         values.append(np.vdot(Y @ C, R))
-        C = oplf.centroids(R, labels, C)
+        C = polar(oplf.cluster_sums(R, labels), guide=C)
         assert_polar(Y.T @ R, C)
         values.append(np.vdot(Y @ C, R))
         beta = oplf.view_weights(oplf.alignments(H_p, W, Y @ C))
@@ -278,7 +278,7 @@ def test_hmkc_rises_at_every_step(kernels, c1, c2):
     w = [np.full(len(kernels), 1 / len(kernels))] * 3
     values, recorded = [], []
     for iteration in range(model.n_iter_):
-        H = top_of_projectors(H2, w[2], K_CLUSTERS)
+        H = top_of_projectors(H2, w[2], K_CLUSTERS, np.mean(kernels, axis=0))
         values.append(value(H, H1, H2, w))
         for layer in (1, 2) if iteration % 2 == 0 else (2, 1):
             if layer == 1:
@@ -299,7 +299,7 @@ def test_hmkc_blocks(kernels):
     H1 = [orthonormal(rng, n, 10) for _ in kernels]
     H2 = [orthonormal(rng, n, 7) for _ in kernels]
     omega1, omega2, beta = rng.random((3, m))
-    H = top_of_projectors(H2, beta, K_CLUSTERS)
+    H = top_of_projectors(H2, beta, K_CLUSTERS, np.mean(kernels, axis=0))
     assert_leading(weighted_sum(beta, [projector(B) for B in H2]), H)
     for p, A in enumerate(hmkc.first_layers(kernels, H2, omega1, omega2, 10)):
         assert_leading(omega1[p] * kernels[p] + omega2[p] * projector(H2[p]), A)

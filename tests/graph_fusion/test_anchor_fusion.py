@@ -14,8 +14,8 @@ from mkclust.graph_fusion import view_graphs as search
 from mkclust.graph_fusion.anchors import (
     AnchorRows,
     anchor_links,
-    sampled_fusion,
     trial_matrix,
+    weights_from_sample,
 )
 
 K = 3
@@ -71,7 +71,7 @@ class TestResult:
         rows = AnchorRows(views, 0)
         sample = rows.sample(K)
         assert len(sample) == len(views)
-        fusion = sampled_fusion(sample, K, 10, 0)
+        fusion = weights_from_sample(sample, K, 10, 0)
         links = anchor_links(sample, fusion, 100, 5, 0)
         values, W, used = rows.iterate(links, trial_matrix(links, sample, 7))
         assert used == len(views)

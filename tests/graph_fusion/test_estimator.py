@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mkclust import GraphFusion, MultiView, datasets
-from mkclust.agreement.chance import chance_of_overlap
+from mkclust.agreement.chance import overlap_p_values
 from mkclust.agreement.weights import view_weights
 from mkclust.exceptions import InputError
 from mkclust.graph_fusion.diffusion_map import diffusion_map
@@ -35,8 +35,8 @@ def anchored(views):
 def test_a_fit_is_its_stages(model, views):
     graphs = ViewGraphs(views, 10)
     subspaces = graphs.subspaces(2 * K)
-    chances = chance_of_overlap(subspaces.vectors(2 * K), K)
-    chosen = view_weights(subspaces.overlap(K), 2 * K, graphs.redundancy(), chances)
+    p_values = overlap_p_values(subspaces.vectors(2 * K), K)
+    chosen = view_weights(subspaces.overlap(K), 2 * K, graphs.redundancy(), p_values)
     found = diffusion_map(fuse(graphs, chosen.weights), 2 * K + 1)
     clusters = kmeans_clusters(found.embedding, K, 10, np.random.RandomState(0))
     assert model.n_neighbors_ == 10

@@ -75,7 +75,7 @@ class TestMetrics:
     def test_inner_products_give_the_distances_of_their_points(self, rng):
         X = rng.standard_normal((20, 4))
         points, inner = Metric("x", X), Metric("x", X @ X.T, gram=True)
-        assert inner.spread() == pytest.approx(points.spread())
+        assert inner.spread == pytest.approx(points.spread)
         both = joint_metric([points, points], [1, 2]), joint_metric([inner, inner], [1, 2])
         assert squared(both[0]) == pytest.approx(squared(both[1]))
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from mkclust import MultiView
-from mkclust.agreement.chance import chance_of_overlap, unrelated_positions
+from mkclust.agreement.chance import overlap_p_values, unrelated_positions
 from mkclust.agreement.weights import view_weights
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
@@ -13,8 +13,8 @@ from mkclust.graph_fusion import view_graphs as search
 from mkclust.graph_fusion.anchors import (
     anchor_links,
     sample_size,
-    sampled_fusion,
     trial_matrix,
+    weights_from_sample,
 )
 from mkclust.graph_fusion.diffusion_map import (
     DiffusionMap,
@@ -137,19 +137,19 @@ class TestAnchors:
         sample = make_views(60, 3, 2, noise=0.5, n_noise_views=1, random_state=0)
         told = []
         with listening(told.append):
-            found = sampled_fusion(sample, 3, 5, 0)
+            found = weights_from_sample(sample, 3, 5, 0)
         assert told[0] == "view weights from 60 samples"
         graphs = ViewGraphs(sample, 5)
         subspaces = graphs.subspaces(6)
-        chances = chance_of_overlap(subspaces.vectors(6), 3)
-        expected = view_weights(subspaces.overlap(3), 6, graphs.redundancy(), chances)
+        p_values = overlap_p_values(subspaces.vectors(6), 3)
+        expected = view_weights(subspaces.overlap(3), 6, graphs.redundancy(), p_values)
         np.testing.assert_array_equal(found.chosen.weights, expected.weights)
         np.testing.assert_array_equal(found.chosen.agreement, expected.agreement)
-        assert found.chosen.unrelated == tuple(unrelated_positions(chances)) == (2,)
+        assert found.chosen.unrelated == tuple(unrelated_positions(p_values)) == (2,)
         assert found.graphs.n_neighbors == 5 and found.graphs.views is sample
 
     def linked(self, sample, count=3, anchors=10, n_neighbors=5):
-        fusion = sampled_fusion(sample, 2, n_neighbors, 0)
+        fusion = weights_from_sample(sample, 2, n_neighbors, 0)
         told = []
         with listening(told.append):
             links = anchor_links(sample, fusion, anchors, count, 7)
@@ -172,7 +172,7 @@ class TestAnchors:
             np.testing.assert_array_equal(block.groups, expected)
         for block in links.blocks[4:]:
             parts = [links.metric(p, block.slot) for p in (0, 1)]
-            spreads = [part.spread() for part in parts]
+            spreads = [part.spread for part in parts]
             np.testing.assert_allclose(block.scales, [*(joint[:2] / spreads), 0.0])
             metric = joint_metric(parts, joint[:2])
             np.testing.assert_array_equal(block.groups, anchor_groups(metric, 10, 7))
@@ -209,12 +209,12 @@ class TestAnchors:
         both = present.all(axis=1)
         parts = [links.metrics[p][0][0].subset(both[present[:, p]]) for p in range(2)]
         assert (links.blocks[4].scales > 0).all()
-        ratio = links.blocks[4].scales * [part.spread() for part in parts]
+        ratio = links.blocks[4].scales * [part.spread for part in parts]
         assert ratio.sum() == pytest.approx(1)
 
     def test_views_without_a_weight_limit_no_joint_block(self):
         sample = make_views(60, 2, 2, noise=0.5, n_noise_views=1, random_state=0)
-        fusion = sampled_fusion(sample, 2, 5, 0)
+        fusion = weights_from_sample(sample, 2, 5, 0)
         assert fusion.chosen.weights[2] == 0
         present = np.ones((60, 3), dtype=bool)
         present[:9, 2] = False
@@ -223,7 +223,7 @@ class TestAnchors:
 
     def test_rows_without_links_have_no_part_in_the_trial_matrix(self):
         sample = make_views(60, 2, 2, noise=0.5, n_noise_views=1, random_state=0)
-        fusion = sampled_fusion(sample, 2, 5, 0)
+        fusion = weights_from_sample(sample, 2, 5, 0)
         present = np.ones((60, 3), dtype=bool)
         present[:4, :2] = False  # in the view without a weight only
         some = MultiView(sample, present=present)
@@ -240,7 +240,7 @@ class TestAnchors:
         sample = make_views(60, 2, 2, noise=0.5, random_state=0)
         present = np.ones((60, 2), dtype=bool)
         present[common:30, 0] = present[30:, 1] = False
-        fusion = sampled_fusion(sample, 2, 5, 0)
+        fusion = weights_from_sample(sample, 2, 5, 0)
         links = anchor_links(MultiView(sample, present=present), fusion, 10, 3, 7)
         assert len(links.blocks) == blocks
 
@@ -248,7 +248,7 @@ class TestAnchors:
         rng = np.random.default_rng(0)
         line = np.outer(rng.uniform(1, 2, 40), [1.0, 2.0])  # all rows in one direction
         sample = MultiView([line, np.outer(rng.uniform(1, 2, 40), [1.0, 3.0])])
-        fusion = sampled_fusion(sample, 2, 5, 0)
+        fusion = weights_from_sample(sample, 2, 5, 0)
         links = anchor_links(sample, fusion, 10, 3, 7)
         assert [block.slot for block in links.blocks if len(block.used) == 2] == [0]
 

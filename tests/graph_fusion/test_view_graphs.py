@@ -101,7 +101,7 @@ class TestViewGraphs:
             ("z-scored Euclidean", "Hellinger", "tf-idf Hellinger"),
         )
         for p, found in enumerate(graphs.spreads()):
-            expected = [metric.spread() for metric, _ in view_metrics(X[p], "a")]
+            expected = [metric.spread for metric, _ in view_metrics(X[p], "a")]
             assert found == pytest.approx(expected)
 
     @pytest.mark.parametrize(("limit", "gram"), [(N, True), (N - 1, False)])

@@ -4,5 +4,4 @@
 - `overlap`: overlaps of all pairs of views, complete or with missing samples.
 - `chance`: tests of the agreement against chance.
 - `weights`: redundant views, and the weights of all views.
-- `cache`: graphs and eigenvectors of views that several fits share.
 """

@@ -10,7 +10,7 @@ from scipy.special import betaincc
 
 from .overlap import orthonormal_prefixes
 
-MISSED = 0.001  # probability that a view unrelated to all others is taken for related
+ALPHA = 0.001  # rate at which a view unrelated to all others is taken for related
 
 DEVIATIONS = 5.0  # standard deviations of chance overlap that agreement must exceed
 
@@ -27,7 +27,7 @@ def mean_agreement(agreement: np.ndarray) -> np.ndarray:
     return np.where(count > 0, others / np.maximum(count, 1), np.nan)
 
 
-def chance(heads: Sequence[np.ndarray]) -> np.ndarray:
+def permutation_p_values(heads: Sequence[np.ndarray]) -> np.ndarray:
     r"""Return the p-values (m, m) of the overlaps of all pairs, under permutation of the samples.
 
     For $U_p$, the leading eigenvectors of view p (n, k), the upper tail of
@@ -49,7 +49,7 @@ def chance(heads: Sequence[np.ndarray]) -> np.ndarray:
 
     >>> rng = np.random.default_rng(0)
     >>> one, two = (np.linalg.qr(rng.standard_normal((50, 2)))[0] for _ in range(2))
-    >>> chance([one, one, two]) < MISSED
+    >>> permutation_p_values([one, one, two]) < ALPHA
     array([[False,  True, False],
            [ True, False, False],
            [False, False, False]])
@@ -71,7 +71,7 @@ def chance(heads: Sequence[np.ndarray]) -> np.ndarray:
     return found
 
 
-def chance_of_overlap(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
+def overlap_p_values(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
     """Return the smaller p-value of the first k and the first 2k eigenvectors, times two: (m, m).
 
     Views may contain the same clusters in different orders of the eigenvalues, and usually more
@@ -79,35 +79,35 @@ def chance_of_overlap(heads: Sequence[np.ndarray], k: int) -> np.ndarray:
     more.
     """
     sizes = [k] if max(head.shape[1] for head in heads) <= k else [k, 2 * k]
-    tails = [chance([head[:, :size] for head in heads]) for size in sizes]
+    tails = [permutation_p_values([head[:, :size] for head in heads]) for size in sizes]
     return np.minimum(len(sizes) * np.fmin.reduce(tails), 1.0)
 
 
-def chance_on_common_rows(
+def p_values_on_common_rows(
     heads: Sequence[np.ndarray], k: int, present: np.ndarray | None
 ) -> np.ndarray:
-    """Return the p-values (m, m) of `chance_of_overlap`, each over the samples of both views.
+    """Return the p-values (m, m) of `overlap_p_values`, each over the samples of both views.
 
     `present` (n, m) says which samples each view holds. Pairs with at most k samples in common
     have no test.
     """
     if present is None:
-        return chance_of_overlap(heads, k)
+        return overlap_p_values(heads, k)
     found = np.full((len(heads), len(heads)), np.nan)
     for p in range(len(heads)):
         for q in range(p + 1, len(heads)):
             rows = np.flatnonzero(present[:, p] & present[:, q])
             if len(rows) > k:
                 pair = [orthonormal_prefixes(heads[view][rows]) for view in (p, q)]
-                found[p, q] = found[q, p] = chance_of_overlap(pair, k)[0, 1]
+                found[p, q] = found[q, p] = overlap_p_values(pair, k)[0, 1]
     return found
 
 
-def related_pairs(chances: np.ndarray) -> np.ndarray:
+def related_pairs(p_values: np.ndarray) -> np.ndarray:
     """Return which pairs of views agree beyond chance (m, m), from their p-values.
 
     A p-value is multiplied by the number of comparisons of either view, whichever is larger
-    (Bonferroni), so that a view of pure noise is taken for related with probability `MISSED` at
+    (Bonferroni), so that a view of pure noise is taken for related with probability `ALPHA` at
     most.
 
     >>> nan = np.nan
@@ -116,23 +116,23 @@ def related_pairs(chances: np.ndarray) -> np.ndarray:
            [ True, False, False],
            [False, False, False]])
     """
-    known = np.sum(~np.isnan(chances), axis=1)
-    return np.asarray(np.nan_to_num(chances, nan=1.0) * np.maximum.outer(known, known) < MISSED)
+    known = np.sum(~np.isnan(p_values), axis=1)
+    return np.asarray(np.nan_to_num(p_values, nan=1.0) * np.maximum.outer(known, known) < ALPHA)
 
 
-def unrelated_positions(chances: np.ndarray) -> list[int]:
+def unrelated_positions(p_values: np.ndarray) -> list[int]:
     """Return the positions of the views whose agreement with every other view is due to chance.
 
     The p-values of a view's pairs are corrected for their number (Bonferroni), so that a pure
-    noise view is taken for related with probability `MISSED` for any number of views.
+    noise view is taken for related with probability `ALPHA` for any number of views.
 
     >>> nan = np.nan
     >>> unrelated_positions(np.array([[nan, 1e-9, 0.3], [1e-9, nan, 0.5], [0.3, 0.5, nan]]))
     [2]
     """
-    known = np.sum(~np.isnan(chances), axis=1)
-    least = np.where(np.isnan(chances), np.inf, chances).min(axis=1)
-    return [p for p in range(len(chances)) if known[p] and known[p] * least[p] >= MISSED]
+    known = np.sum(~np.isnan(p_values), axis=1)
+    least = np.where(np.isnan(p_values), np.inf, p_values).min(axis=1)
+    return [p for p in range(len(p_values)) if known[p] and known[p] * least[p] >= ALPHA]
 
 
 def unrelated(model: Any) -> list[int]:

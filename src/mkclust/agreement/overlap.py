@@ -91,8 +91,7 @@ class Overlap:
         """
         d = np.minimum(self.sizes, k)
         chance = np.outer(d, d) / self.pair_samples
-        most = np.minimum.outer(d, d)
-        room = most - chance
+        room = np.minimum.outer(d, d) - chance
         found = np.divide(self.at(d) - chance, room, out=np.ones_like(room), where=room > 0)
         return np.where(np.isnan(chance), np.nan, found)
 

@@ -75,43 +75,44 @@ def view_weights(
     overlap: Overlap,
     size: int,
     redundancy: np.ndarray,
-    chances: np.ndarray,
+    p_values: np.ndarray,
     informative: np.ndarray | None = None,
 ) -> ViewWeights:
     r"""Weigh views by $w_p \propto s_p \, \overline{A_{pq}}$, the mean agreement with the others.
 
     A is the chance-corrected agreement of the first `size` eigenvectors, 0 for pairs that do not
-    agree beyond chance, by their p-values `chances` (m, m). Redundant views share their weight:
+    agree beyond chance, by their p-values `p_values` (m, m). Redundant views share their weight:
     $s_p = 1/\sum_q R_{pq}$ with R their `redundancy` (m, m), and they confirm each other only
     by $1 - R_{pq}$. All views given several times weigh exactly as once; copies of one view weigh
     a little more than that view alone. O(m^2 D^2).
 
-    The same rule says which views are unrelated: those of weight 0, because no other view, copies
-    aside, agrees with them. Where all are, none is better than another, and redundancy alone
-    decides. A view that shares too few samples with the others to be compared has a mean weight.
-    Views that are not `informative` (m,) have no part in anything.
+    A view is unrelated, and has weight 0, if no other view agrees with it, copies aside. If all
+    views are unrelated, their weights follow from redundancy alone. A view that shares too few
+    samples with the others to be compared has the mean weight of those with one. Views that are
+    not `informative` (m,) have weight 0 and confirm no other.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> U, noise = (np.linalg.qr(rng.standard_normal((200, 4)))[0] for _ in range(2))
     >>> B = np.hstack([U, U, noise])
-    >>> chances = np.array([[np.nan, 0.0, 0.5], [0.0, np.nan, 0.5], [0.5, 0.5, np.nan]])
-    >>> found = view_weights(Overlap(B.T @ B, np.array([0, 4, 8, 12]), 200), 4, np.eye(3), chances)
+    >>> p_values = np.array([[np.nan, 0.0, 0.5], [0.0, np.nan, 0.5], [0.5, 0.5, np.nan]])
+    >>> found = view_weights(Overlap(B.T @ B, np.array([0, 4, 8, 12]), 200), 4, np.eye(3), p_values)
     >>> found.weights, found.unrelated
     (array([0.5, 0.5, 0. ]), (2,))
     """
-    tells = np.ones(len(redundancy), dtype=bool) if informative is None else informative
+    if informative is None:
+        informative = np.ones(len(redundancy), dtype=bool)
     agreement = _agreement(overlap, size)
-    both = np.outer(tells, tells)
-    related = related_pairs(chances) & both
+    both = np.outer(informative, informative)
+    related = related_pairs(p_values) & both
     raw, copies = discounted_agreement(np.where(related, agreement, 0.0), redundancy)
     raw = np.where(raw > NONE, raw, 0.0) / copies
-    compared = (~np.isnan(chances) & both).any(axis=1)
+    compared = (~np.isnan(p_values) & both).any(axis=1)
     equal = not raw.any()
-    weights = tells / copies if equal else raw
+    weights = informative / copies if equal else raw
     if not equal:
-        weights[~compared & tells] = raw[raw > 0].mean()
+        weights[~compared & informative] = raw[raw > 0].mean()
     unrelated = np.flatnonzero((raw == 0) & compared)
     return ViewWeights(
         weights / weights.sum(), agreement, redundancy, equal, tuple(unrelated.tolist())
@@ -121,11 +122,11 @@ def view_weights(
 def discounted_agreement(
     agreement: np.ndarray, redundancy: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Return the two numbers whose quotient is a view's weight, up to scale: both (m,).
+    r"""Return each view's mean agreement with the others and its number of copies: both (m,).
 
-    The first is the mean of A over the other views, where view q counts by
-    $(1 - R_{pq}) / \sum_r R_{qr}$; the second is the number of copies, $\sum_q R_{pq}$.
-    Agreement below 0 or unknown counts as 0.
+    Their quotient is the weight of the view, up to scale. In the mean, view q counts by
+    $(1 - R_{pq}) / \sum_r R_{qr}$, so that copies count together as one view and do not confirm
+    each other. The number of copies is $\sum_q R_{pq}$. Agreement below 0 or unknown counts as 0.
 
     >>> discounted_agreement(np.array([[1.0, 0.4], [0.4, 1.0]]), np.eye(2))
     (array([0.4, 0.4]), array([1., 1.]))
@@ -167,10 +168,10 @@ def redundancy(
            [1., 1., 0.],
            [0., 0., 1.]])
     """
-    return np.maximum(_of_edges(graphs), _of_distances(parts, held))
+    return np.maximum(_edge_redundancy(graphs), _distance_redundancy(parts, held))
 
 
-def _of_edges(graphs: Sequence[sp.csr_array]) -> np.ndarray:
+def _edge_redundancy(graphs: Sequence[sp.csr_array]) -> np.ndarray:
     found = np.eye(len(graphs))
     lengths = [float(np.sqrt(graph.power(2).sum())) for graph in graphs]
     for p in range(len(graphs)):
@@ -181,7 +182,7 @@ def _of_edges(graphs: Sequence[sp.csr_array]) -> np.ndarray:
     return found
 
 
-def _of_distances(parts: Sequence[Metric], held: Sequence[np.ndarray]) -> np.ndarray:
+def _distance_redundancy(parts: Sequence[Metric], held: Sequence[np.ndarray]) -> np.ndarray:
     """Return squared correlations of squared distances over the samples that both views have."""
     m, known = len(parts), {}
     found = np.eye(m)

@@ -104,12 +104,16 @@ class CAGL(ComparedMethod):
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
         gain = 1 + check_number("alpha", self.alpha)
-        n_neighbors = self._n_neighbors(kernels.n_samples, k)
+        n_neighbors = max(5, kernels.n_samples // (3 * k))
+        if self.n_neighbors is not None:
+            n_neighbors = check_whole("n_neighbors", self.n_neighbors)
         codes = self._codes(kernels, gain)
         mean = weighted_sum(np.full(len(codes), 1 / len(codes)), codes)
         S = neighbor_weights(mean, n_neighbors)
         F = lowest_eigenpairs(S, k)[1]
-        lam = initial_penalty(mean, F)
+        # At the first penalty the distances have the norm of the mean code.
+        size = float(np.linalg.norm(squared_row_distances(F)))
+        lam = float(np.linalg.norm(mean)) / size if size > 0 else 0.0
         counts: list[int] = []
         while len(counts) < CAP and counts[-1:] != [k]:
             step(f"{self.title}, iteration {len(counts) + 1}")
@@ -148,17 +152,6 @@ class CAGL(ComparedMethod):
             codes.append(np.ascontiguousarray(Z.T))
         self.code_objectives_ = np.array(values)
         return codes
-
-    def _n_neighbors(self, n: int, k: int) -> int:
-        if self.n_neighbors is None:
-            return max(5, n // (3 * k))
-        return check_whole("n_neighbors", self.n_neighbors)
-
-
-def initial_penalty(mean: np.ndarray, F: np.ndarray) -> float:
-    """Return the ratio of the norms of the mean code and the distances; 0 if these are all 0."""
-    size = np.linalg.norm(squared_row_distances(F))
-    return float(np.linalg.norm(mean) / size) if size > 0 else 0.0
 
 
 def graph_weights(S: np.ndarray, codes: list[np.ndarray]) -> np.ndarray:

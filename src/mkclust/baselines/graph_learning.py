@@ -6,10 +6,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator
 from scipy.spatial.distance import cdist
 
-from ..linalg.eigenpairs import DENSE_UP_TO, eigenpairs, top_eigenpairs, with_fixed_signs
+from ..exceptions import InputError
+from ..linalg.eigenpairs import DENSE_UP_TO, eigenpairs, lanczos, top_eigenpairs, with_fixed_signs
+from ..linalg.scaling import inverse_roots
 
 ILL = 1e10  # trace over ridge above which a linear solve loses too many digits
 SPARSE = 0.1  # share of non-zero entries below which a sparse product is faster
@@ -94,7 +96,7 @@ def lowest_eigenpairs(graph: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray
 
     The null space of L of a non-negative graph is spanned by the indicators of its components,
     which are used as eigenvectors, the largest component first. This fixes the result if there
-    are more than k components. The other eigenpairs come from LAPACK up to n = 800, O(n^3). Beyond,
+    are more than k components. The other eigenpairs come from LAPACK up to n = 500, O(n^3). Beyond,
     they come from the Lanczos method, whose steps take O(edges). It works orthogonally to the
     indicators, because a multiple eigenvalue 0 makes it converge slowly.
 
@@ -127,15 +129,19 @@ def _lanczos(L: np.ndarray, N: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarr
     def flipped(x: np.ndarray) -> np.ndarray:
         return sigma * (x - N @ (N.T @ x)) - fast @ x
 
-    start = np.random.default_rng(0).standard_normal(n)
-    operator = LinearOperator((n, n), matvec=flipped, dtype=np.float64)
     try:
-        values, vectors = eigsh(operator, k=k, which="LA", v0=start, ncv=min(n, 2 * k + 20))
-    except ArpackError:
+        values, vectors = lanczos(LinearOperator((n, n), matvec=flipped), k, tolerance=0.0)
+    except (InputError, ArpackError):  # not converged
         deflated = L + (sigma * N) @ N.T
         values, vectors = eigenpairs(deflated, 0, k - 1)
         return values, with_fixed_signs(vectors)
-    return sigma - values[::-1], with_fixed_signs(vectors[:, ::-1])
+    return sigma - values, with_fixed_signs(vectors)
+
+
+def spectral_embedding(W: np.ndarray, k: int) -> np.ndarray:
+    r"""Return the k leading eigenvectors (n, k) of $D^{-1/2}WD^{-1/2}$; isolated samples are 0."""
+    scale = inverse_roots(W.sum(axis=1))
+    return top_eigenpairs(W * scale[:, None] * scale, k)[1]
 
 
 def squared_row_distances(F: np.ndarray) -> np.ndarray:

@@ -89,7 +89,9 @@ class HMKC(ComparedMethod):
         return [{c: k * times for c, times in pair.items()} for pair in super().published_grid(k)]
 
     def _solve(self, kernels: KernelBank, k: int) -> None:
-        c1, c2 = self._widths(k, kernels.n_samples)
+        c1 = 4 * k if self.c1 is None else check_whole("c1", self.c1)
+        c2 = 3 * k if self.c2 is None else check_whole("c2", self.c2)
+        c1, c2 = (max(k, min(c, kernels.n_samples - 1)) for c in (c1, c2))
         K = list(kernels)
         widest = [top_eigenpairs(each, max(c1, c2))[1] for each in K]
         H1, H2 = [V[:, :c1] for V in widest], [V[:, :c2] for V in widest]
@@ -98,13 +100,12 @@ class HMKC(ComparedMethod):
         average = weighted_sum(beta, K)
         trace = Trace(self.title, tolerance=1e-5, after=1, cap=100)
         for number in trace:
-            H = top_of_projectors(H2, beta, k, kernel=average)
-            if number % 2 == 0:  # forward and backward in turn
-                H1 = first_layers(K, H2, omega1, omega2, c1)
-                H2 = second_layers(K, H1, H, omega2, beta, c2)
-            else:
-                H2 = second_layers(K, H1, H, omega2, beta, c2)
-                H1 = first_layers(K, H2, omega1, omega2, c1)
+            H = top_of_projectors(H2, beta, k, average)
+            for layer in (1, 2) if number % 2 == 0 else (2, 1):  # forward and backward in turn
+                if layer == 1:
+                    H1 = first_layers(K, H2, omega1, omega2, c1)
+                else:
+                    H2 = second_layers(K, H1, H, omega2, beta, c2)
             links = link_strengths(K, H1, H2, H)
             omega1, omega2, beta = (unit(link) for link in links)
             trace.add(sum(float(np.linalg.norm(link)) for link in links))
@@ -112,11 +113,6 @@ class HMKC(ComparedMethod):
         self.layer_sizes_ = np.array([c1, c2])
         self._keep(trace)
         self._label(H, k)
-
-    def _widths(self, k: int, n: int) -> tuple[int, int]:
-        c1 = 4 * k if self.c1 is None else check_whole("c1", self.c1)
-        c2 = 3 * k if self.c2 is None else check_whole("c2", self.c2)
-        return max(k, min(c1, n - 1)), max(k, min(c2, n - 1))
 
 
 def first_layers(
@@ -141,7 +137,7 @@ def second_layers(
 ) -> list[np.ndarray]:
     r"""Return c2 leading eigenvectors of $\omega^2_pH^1_pH^{1T}_p + \beta_pHH^T$ for all p."""
     views = zip(kernels, H1, omega2, beta, strict=True)
-    return [top_of_projectors([A, H], [w2, b], c2, kernel=K) for K, A, w2, b in views]
+    return [top_of_projectors([A, H], [w2, b], c2, K) for K, A, w2, b in views]
 
 
 def link_strengths(
@@ -153,12 +149,6 @@ def link_strengths(
     """
     return (
         np.array([energy(K, A) for K, A in zip(kernels, H1, strict=True)]),
-        np.array([_overlap(A, B) for A, B in zip(H1, H2, strict=True)]),
-        np.array([_overlap(H, B) for B in H2]),
+        np.array([np.sum((A.T @ B) ** 2) for A, B in zip(H1, H2, strict=True)]),
+        np.array([np.sum((H.T @ B) ** 2) for B in H2]),
     )
-
-
-def _overlap(A: np.ndarray, B: np.ndarray) -> float:
-    r"""Compute $\|A^TB\|_F^2$, the overlap of two orthonormal bases."""
-    product = A.T @ B
-    return float(np.vdot(product, product))

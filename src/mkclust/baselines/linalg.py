@@ -109,10 +109,7 @@ def psd_part_and_top(A: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def top_of_projectors(
-    bases: Sequence[np.ndarray],
-    weights: Sequence[float] | np.ndarray,
-    size: int,
-    kernel: np.ndarray | None = None,
+    bases: Sequence[np.ndarray], weights: Sequence[float] | np.ndarray, size: int, K: np.ndarray
 ) -> np.ndarray:
     r"""Compute the leading eigenvectors (n, size) of $\sum_i w_i B_iB_i^T$ without forming it.
 
@@ -120,15 +117,15 @@ def top_of_projectors(
     The time is O(n N^2), the memory O(nN).
 
     A sum of projectors has multiple eigenvalues, so the selected eigenvectors may not be unique.
-    With a `kernel` K, those of the largest energy $u^TKu$ are selected, also in the null space if
-    the columns span less than `size` dimensions.
+    Those of the largest energy $u^TKu$ in the kernel K are selected, also in the null space if the
+    columns span less than `size` dimensions.
 
     Parameters
     ----------
     bases : (n, c_i) arrays with orthonormal columns
     weights : non-negative numbers, one for each basis
     size : int
-    kernel : (n, n) array, optional
+    K : (n, n) array
 
     Returns
     -------
@@ -136,18 +133,16 @@ def top_of_projectors(
     """
     Q, R = scipy.linalg.qr(np.hstack(bases), mode="economic")
     R = R * np.sqrt(np.repeat(weights, [B.shape[1] for B in bases]))
-    if kernel is None:
-        return with_fixed_signs(Q @ top_eigenpairs(R @ R.T, size)[1])
     values, vectors = (part[..., ::-1] for part in scipy.linalg.eigh(R @ R.T))
     margin = TIE * values[0]
     rank = int(np.count_nonzero(values > margin))
     if size >= rank:
         spanned = Q @ vectors[:, :rank]
-        return with_fixed_signs(np.hstack([spanned, _outside(spanned, kernel, size - rank)]))
+        return with_fixed_signs(np.hstack([spanned, _outside(spanned, K, size - rank)]))
     above = int(np.count_nonzero(values > values[size - 1] + margin))
     tied = int(np.count_nonzero(values >= values[size - 1] - margin))
     group = Q @ vectors[:, above:tied]
-    chosen = group @ top_eigenpairs(group.T @ kernel @ group, size - above)[1]
+    chosen = group @ top_eigenpairs(group.T @ K @ group, size - above)[1]
     return with_fixed_signs(np.hstack([Q @ vectors[:, :above], chosen]))
 
 

@@ -105,7 +105,7 @@ def one_pass(
     trace = Trace(OPLF.title, tolerance=1e-4, after=2, cap=100)
     for _ in trace:
         labels = (R @ C.T).argmax(axis=1)  # the first on ties
-        C = centroids(R, labels, C)
+        C = polar(cluster_sums(R, labels), guide=C)
         YC = C[labels]
         beta = view_weights(alignments(H_p, W, YC))
         W = rotations(H_p, YC, W)
@@ -117,12 +117,7 @@ def one_pass(
 def first_centroids(H_0: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Average the unit rows of H_0 (n, k) by cluster and make the means orthonormal (k, k)."""
     sizes = np.bincount(labels, minlength=H_0.shape[1])
-    return polar(_sums(unit_rows(H_0), labels) / np.maximum(sizes, 1)[:, None])
-
-
-def centroids(R: np.ndarray, labels: np.ndarray, before: np.ndarray) -> np.ndarray:
-    r"""Solve $\max_C \mathrm{Tr}((YC)^TR)$: the polar factor of $Y^TR$ (k, k)."""
-    return polar(_sums(R, labels), guide=before)
+    return polar(cluster_sums(unit_rows(H_0), labels) / np.maximum(sizes, 1)[:, None])
 
 
 def view_weights(aligned: np.ndarray) -> np.ndarray:
@@ -143,7 +138,7 @@ def empty_clusters(labels: np.ndarray, k: int) -> np.ndarray:
     return np.flatnonzero(np.bincount(labels, minlength=k) == 0)
 
 
-def _sums(R: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def cluster_sums(R: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Compute $Y^TR$: the rows of R summed by label."""
     total = np.zeros((R.shape[1], R.shape[1]))
     np.add.at(total, labels, R)

@@ -19,10 +19,10 @@ from ..graphs.affinity import CenteredGraph, degree_normalized, knn_affinity, pa
 from ..graphs.metrics import EUCLIDEAN, KERNEL_DISTANCE, UNSCALED, Metric, view_metrics
 from ..graphs.neighbors import neighborhood
 from ..kernels.given import check_kernel
-from ..linalg.eigenpairs import top_eigenpairs
 from ..linalg.scaling import dense
 from ..progress import step
 from .base import FitsCompleteRows, check_number
+from .graph_learning import spectral_embedding
 
 METRICS = ("sqeuclidean", "euclidean")
 TINY = np.finfo(float).eps  # added to every local scale: copies of a sample have none
@@ -123,45 +123,36 @@ class SNF(FitsCompleteRows):
         return bool(self.precomputed)
 
     def _fit_rows(self, views: MultiView, k: int) -> None:
-        settings = self._checked_settings()
+        check_choice("metric", self.metric, METRICS)
+        asked = check_whole("n_neighbors", self.n_neighbors)
+        settings = check_number("mu", self.mu, above=True), check_whole("n_iter", self.n_iter)
         n, m = len(views), views.n_views
+        self.n_neighbors_ = min(asked, n - 1)
         what = f"the networks of SNF of {n} samples in {m} views"
         require_memory(8.0 * n**2 * (m + 5), what, "use graph fusion")
-        key = ("snf", *map(id, views.views), views.kernels, self.indefinite, *settings)
+        how = views.kernels, self.indefinite, self.metric, self.n_neighbors_, *settings
+        key = ("snf", *map(id, views.views), *how)
         self.graph_ = make_once(key, views, partial(self._fused, views, *settings))
 
         self.n_iter_ = int(self.n_iter)
         names = {KERNEL: KERNEL_DISTANCE, COMPONENTS: UNSCALED}
         self.metric_ = ", ".join(dict.fromkeys(names.get(kind, EUCLIDEAN) for kind in views.kinds))
-        self.n_neighbors_ = min(int(self.n_neighbors), len(views) - 1)
-        if self.n_neighbors_ < self.n_neighbors:
+        if self.n_neighbors_ < asked:
             self.notes_ = (
                 *self.notes_,
                 f"n_neighbors = {self.n_neighbors} is more than there are: {self.n_neighbors_} "
                 "neighbors were used",
             )
-        scale = 1 / np.sqrt(self.graph_.sum(axis=1))
-        self._label(top_eigenpairs(self.graph_ * scale[:, None] * scale, k)[1], k)
+        self._label(spectral_embedding(self.graph_, k), k)
 
-    def _fused(
-        self, views: MultiView, count: int, mu: float, n_iter: int, metric: str
-    ) -> np.ndarray:
+    def _fused(self, views: MultiView, mu: float, n_iter: int) -> np.ndarray:
         """Return the fused network (n, n) of complete views."""
         affinities = []
         for each in self.view_metrics(views):
             D = squared_distances(each)
-            D = np.sqrt(D, out=D) if metric == "euclidean" else D
-            affinities.append(scaled_affinity(D, min(count, len(D) - 1), mu))
-        return fuse_networks(affinities, min(count, len(views) - 1), n_iter)
-
-    def _checked_settings(self) -> tuple[int, float, int, str]:
-        check_choice("metric", self.metric, METRICS)
-        return (
-            check_whole("n_neighbors", self.n_neighbors),
-            check_number("mu", self.mu, above=True),
-            check_whole("n_iter", self.n_iter),
-            self.metric,
-        )
+            D = np.sqrt(D, out=D) if self.metric == "euclidean" else D
+            affinities.append(scaled_affinity(D, self.n_neighbors_, mu))
+        return fuse_networks(affinities, self.n_neighbors_, n_iter)
 
     def describe_method(self) -> tuple[str, ...]:
         """Return what was done, one sentence each."""

@@ -10,10 +10,8 @@ import numpy as np
 
 from ..exceptions import DegenerateWarning, warn
 from ..kernels.bank import KernelBank
-from ..linalg.eigenpairs import top_eigenpairs
-from ..linalg.scaling import inverse_roots
 from .base import ComparedMethod, Trace, check_number
-from .graph_learning import clipped_ridge, expression_value, self_expression
+from .graph_learning import clipped_ridge, expression_value, self_expression, spectral_embedding
 from .linalg import gram, psd_part, simplex_qp, weighted_sum
 
 KEPT = 0.7  # share of each column's sum that is kept in the affinity matrix
@@ -166,9 +164,3 @@ def affinity(Z: np.ndarray, kept: float = KEPT) -> np.ndarray:
     A[A < smallest] = 0.0
     A /= np.where(ordered[0] > 0, ordered[0], 1.0)
     return A + A.T
-
-
-def spectral_embedding(W: np.ndarray, k: int) -> np.ndarray:
-    r"""Return the k leading eigenvectors (n, k) of $D^{-1/2}WD^{-1/2}$; isolated samples are 0."""
-    scale = inverse_roots(W.sum(axis=1))
-    return top_eigenpairs(W * scale[:, None] * scale, k)[1]

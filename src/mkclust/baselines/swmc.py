@@ -116,12 +116,16 @@ def rank_constrained_graph(
 
     The search starts from F (n, k) with a penalty of 1 and ends after at most 50 steps, even if
     the number of zero eigenvalues is not k. Also returns the k lowest eigenvectors.
+
+    A step solves $\min_S \sum_v\alpha_v\|S - A_v\|_F^2 + \langle S, P\rangle$, rows on the simplex,
+    for $A = \sum_v\alpha_vA_v$ and the penalty P: every row of S is the projection of that row of
+    $(A - P/2)/\sum\alpha$ onto the simplex over its support.
     """
     support = edges(A)
     distances = squared_row_distances(F)
     lam = 1.0
     for _ in range(INNER_CAP):
-        S = nearest_graph(A, total, lam * distances, support)
+        S = project_rows((A - lam * distances / 2) / total, support)
         values, vectors = lowest_eigenpairs(S, min(k + 1, len(S)))
         if values[:k].sum() > ZERO:
             lam *= 2
@@ -132,17 +136,6 @@ def rank_constrained_graph(
         else:
             return S, vectors[:, :k]
     return S, F
-
-
-def nearest_graph(
-    A: np.ndarray, total: float, penalty: np.ndarray, support: np.ndarray
-) -> np.ndarray:
-    r"""Solve $\min_S \sum_v\alpha_v\|S - A_v\|_F^2 + \langle S, P\rangle$, rows on the simplex.
-
-    Every row of S is the projection of that row of $(A - P/2)/\sum\alpha$, with
-    $A = \sum_v\alpha_vA_v$, onto the simplex over its support.
-    """
-    return project_rows((A - penalty / 2) / total, support)
 
 
 def edges(A: np.ndarray) -> np.ndarray:

@@ -331,13 +331,12 @@ def _words(name: str) -> list[str]:
 def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
     """Find a common order: the samples of the first frame, then those that only others have.
 
-    Views without sample names are accepted only if all frames have the same samples in the same
-    order; they are then joined by position, with a warning where the frames have names. Names of
-    different types, such as 7 and "7", are compared as texts.
+    At least one of the views is a frame. Views without sample names are accepted only if all
+    frames have the same samples in the same order; they are then joined by position, with a
+    warning where the frames have names. Names of different types, such as 7 and "7", are compared
+    as texts.
     """
     frames = [p for p, item in enumerate(items) if is_frame(item)]
-    if not frames:
-        return Alignment((None,) * len(items))
     indices = _of_one_type([items[p].index for p in frames])
     first, named = indices[0], any(_has_names(items[p]) for p in frames)
     by_view = dict(zip([names[p] for p in frames], indices, strict=True))

@@ -1,4 +1,4 @@
-"""From everything an estimator accepts to views: of a fit, of new samples, of a fit again.
+"""Turn what a user passes to fit, predict or a question into a MultiView.
 
 Beside it, the warnings of input that is probably not what the user means.
 """
@@ -239,7 +239,7 @@ class TakesViews:
             kinds=None,
         )
 
-    def _new_kernel_rows(self, X: Any) -> MultiView:
+    def _new_kernel_rows(self, X: Any) -> Any:
         """Return the kernel values of new with fitted samples; fitted kernels are accepted too.
 
         Columns with names are matched with the fitted samples.
@@ -256,8 +256,7 @@ class TakesViews:
             views = MultiView(parts, names=names)
         samples = vars(self).get("sample_names_in_")
         own = None if samples is None else np.array(list(map(str, samples)), dtype=object)
-        found: MultiView = self._match(views, [own] * len(names))
-        return found
+        return self._match(views, [own] * len(names))
 
     def _match(self, views: Any, fitted: Sequence[Names], exact: bool = False) -> Any:
         """Return the views of the fit, with its columns; `fitted` has their names per view."""
@@ -319,8 +318,7 @@ def _order_samples(fitted: Names, views: MultiView) -> MultiView:
             f"{len(other)} of the {len(fitted)} fitted samples are not in views: "
             f"{list_names([str(name) for name in other])}"
         )
-    found: MultiView = views[rows]
-    return found
+    return views._take(rows)
 
 
 def _refuse_other_values(fitted: np.ndarray | None, views: MultiView) -> None:

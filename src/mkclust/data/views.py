@@ -187,8 +187,7 @@ class MultiView(Views):
         self.n_samples = _common_length(self)
         self.feature_names = _feature_names(feature_names, items, self)
         self.index: np.ndarray | None = _column(index, self, "index")
-        labels = labels if labels is None else order_labels(labels, self.index)
-        self.labels: np.ndarray | None = _column(labels, self, "labels")
+        self.labels: np.ndarray | None = _column(order_labels(labels, self.index), self, "labels")
         self.notes: tuple[str, ...] = tuple(map(to_utf8, notes))
         self.present = _presence(self, absent, rows, present)
         if present is not None and self.present is not None:
@@ -207,9 +206,8 @@ class MultiView(Views):
     def kinds(self) -> tuple[str, ...]:
         """What the columns of every view are: see the parameter; ``"kernel"`` for kernels."""
         if self._kinds is None:
-            own = range(self.n_views)
-            found = (KERNEL if self.kernels else kind_of(self.own_rows(p)) for p in own)
-            self._kinds = tuple(found)
+            own = map(self.own_rows, range(self.n_views))
+            self._kinds = tuple(KERNEL if self.kernels else kind_of(view) for view in own)
         return self._kinds
 
     def __getitem__(self, key: Any) -> Any:

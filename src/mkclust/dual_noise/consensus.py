@@ -140,8 +140,7 @@ def completed_partition(
 
 def _zero_padded_start(U: Sequence[np.ndarray], present: np.ndarray, k: int) -> np.ndarray:
     """Return the leading left singular vectors of all bases, rows scaled up for absent views."""
-    views = present.sum(axis=1)
-    weight = np.sqrt(len(U) / np.maximum(views, 1))
+    weight = np.sqrt(len(U) / np.maximum(present.sum(axis=1), 1))
     A = np.hstack(U) * weight[:, None]
     size = A.shape[1]
     squares, W = eigenpairs(A.T @ A, max(size - k, 0), size - 1)

@@ -57,30 +57,11 @@ class Constraints:
         exempt = [pair for both in self.exempt for pair in both]
         return [p for p in range(self.n_views) if 0 < self.n_views - 1 == exempt.count(p)]
 
-    def reorder(self, order: np.ndarray) -> Constraints:
-        """Return the same constraints with the views in another order."""
-        place = np.argsort(order)
-        return Constraints(
-            self.needs[np.ix_(order, order)],
-            self.lower[order],
-            self.upper[order],
-            self.threshold,
-            tuple((int(place[p]), int(place[q])) for p, q in self.exempt),
-            self.relaxed,
-        )
-
-    def with_bounds(self, lower: np.ndarray, upper: np.ndarray) -> Constraints:
-        """Return the same constraints with other bounds of the dimensions."""
-        return Constraints(self.needs, lower, upper, self.threshold, self.exempt, self.relaxed)
-
 
 def overlap_constraints(overlap: Overlap, k: int, threshold: float) -> Constraints:
     """Require every pair to reach one threshold: O((sum of D)^2) time, O(m^2 D) integers."""
-    needs, lower = _empty(overlap, k)
-    for p, q in overlap.pairs():
-        below = overlap.table(p, q) < threshold * (1 - SLACK)
-        _enter(needs, p, q, below)
-    return Constraints(needs, lower, overlap.sizes, threshold)
+    tables = {pair: overlap.table(*pair) for pair in overlap.pairs()}
+    return Constraints(*_needs_and_bounds(overlap, k, tables, threshold), threshold)
 
 
 def relaxed_constraints(overlap: Overlap, k: int, threshold: float) -> Constraints:
@@ -91,15 +72,12 @@ def relaxed_constraints(overlap: Overlap, k: int, threshold: float) -> Constrain
     threshold, `SHARE` of the weakest pair's largest f and at most t. With the whole of it instead
     of `SHARE`, the weakest pair would need all its eigenvectors.
     """
-    needs, lower = _empty(overlap, k)
     beyond = {pair: _beyond_chance(overlap, k, *pair) for pair in overlap.pairs()}
     exempt = tuple(pair for pair, f in beyond.items() if f is None)
-    best = [f[-1, -1] for f in beyond.values() if f is not None]
-    shared = min([threshold, *(SHARE * f for f in best)])
-    for (p, q), f in beyond.items():
-        if f is not None:
-            _enter(needs, p, q, f < shared * (1 - SLACK))
-    return Constraints(needs, lower, overlap.sizes, shared, exempt, relaxed=True)
+    tables = {pair: f for pair, f in beyond.items() if f is not None}
+    shared = min([threshold, *(SHARE * f[-1, -1] for f in tables.values())])
+    parts = _needs_and_bounds(overlap, k, tables, shared)
+    return Constraints(*parts, shared, exempt, relaxed=True)
 
 
 def shortfall(overlap: Overlap, threshold: float) -> dict[tuple[int, int], float]:
@@ -109,18 +87,22 @@ def shortfall(overlap: Overlap, threshold: float) -> dict[tuple[int, int], float
     return {(p, q): s for p, q in pairs if (s := saturated[p, q]) < threshold * (1 - SLACK)}
 
 
-def _empty(overlap: Overlap, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _needs_and_bounds(
+    overlap: Overlap, k: int, tables: dict[tuple[int, int], np.ndarray], threshold: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return `needs`, `lower` and `upper` of the pairs whose `tables` must reach the threshold.
+
+    The tables (D_p+1, D_q+1) are monotone, so that counts along an axis suffice.
+    """
     lower = np.minimum(overlap.sizes, k)
     m, width = overlap.n_views, int(overlap.sizes.max()) + 1
     needs = np.broadcast_to(lower[:, None, None], (m, m, width)).astype(np.int32)
-    return needs, lower
-
-
-def _enter(needs: np.ndarray, p: int, q: int, below: np.ndarray) -> None:
-    """Enter one pair: `below` (D_p+1, D_q+1) is monotone, so counts along an axis suffice."""
-    for row, column, counts in ((p, q, below.sum(axis=0)), (q, p, below.sum(axis=1))):
-        entry = needs[row, column, : len(counts)]
-        np.maximum(entry, counts, out=entry)
+    for (p, q), table in tables.items():
+        below = table < threshold * (1 - SLACK)
+        for row, column, counts in ((p, q, below.sum(axis=0)), (q, p, below.sum(axis=1))):
+            entry = needs[row, column, : len(counts)]
+            np.maximum(entry, counts, out=entry)
+    return needs, lower, overlap.sizes
 
 
 def _beyond_chance(overlap: Overlap, k: int, p: int, q: int) -> np.ndarray | None:

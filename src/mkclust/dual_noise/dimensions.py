@@ -66,14 +66,9 @@ class Certificate:
     def optimal(self) -> bool:
         return self.gap == 0
 
-    @property
-    def scope(self) -> str:
-        return "the whole spectrum" if self.whole_spectrum else f"the first {self.eigenvectors}"
-
     def __str__(self) -> str:
-        within = (
-            f"over {self.scope}" if self.whole_spectrum else f"within {self.scope} eigenvectors"
-        )
+        within = f"within the first {self.eigenvectors} eigenvectors"
+        within = "over the whole spectrum" if self.whole_spectrum else within
         if self.optimal:
             return f"proven optimal: no smaller sum of dimensions than {self.objective} {within}"
         above = 100 * self.gap / self.lower_bound
@@ -199,11 +194,7 @@ def _alternate(
     while True:
         d = target(d_hat, penalty, constraints.least(d_hat))
         d_hat = target(d, penalty, constraints.least(d))  # a fixed point where they are equal
-        history.append(Round(penalty, _ints(d), _ints(d_hat), int(d.sum())))
+        history.append(Round(penalty, tuple(d.tolist()), tuple(d_hat.tolist()), int(d.sum())))
         if np.array_equal(d, d_hat):
             return d, tuple(history)
         penalty *= 2
-
-
-def _ints(d: np.ndarray) -> tuple[int, ...]:
-    return tuple(int(value) for value in d)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils.random import sample_without_replacement
 
-from ..agreement.chance import chance_on_common_rows, unrelated_positions
+from ..agreement.chance import p_values_on_common_rows, unrelated_positions
 from ..agreement.subspaces import Subspaces, view_spectra
 from ..base import KernelClusterer
 from ..data.memory import physical_memory
@@ -141,7 +141,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
     def _solve(self, kernels: KernelBank, k: int) -> None:
         self.n_samples_fit_ = kernels.n_samples
         spaces = Subspaces.of(kernels)  # V_p, computed as needed
-        selection = select(spaces, self._goal(k, kernels.n_samples))  # d: Eq. 16
+        selection = select(spaces, Goal.of(self, k, kernels.n_samples))  # d: Eq. 16
         found = consensus(spaces, selection.d, k, selection.overlap)  # H*: Eq. 17
         self.noise_ = dual_noise(spaces.coordinates(found.H, selection.d))
         self._label(found.H, k)
@@ -152,15 +152,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
                 f"the views span only {found.rank} common dimensions for {k} clusters",
                 DegenerateWarning,
             )
-        self._store(selection)
-        self.agreement_ = selection.overlap.agreement(k)
-        chances = chance_on_common_rows(spaces.vectors(2 * k), k, kernels.present)
-        unrelated = {*selection.constraints.unrelated(), *unrelated_positions(chances)}
-        self.unrelated_views_ = [spaces.names[p] for p in sorted(unrelated)]
-        self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
-        self._spectra = view_spectra(spaces, k)
-
-    def _store(self, selection: Selection) -> None:
         proof = selection.dimensions.certificate
         self.dimensions_ = selection.d
         self.certificate_ = proof
@@ -169,6 +160,12 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.n_iter_ = max(1, len(self.history_))
         self.threshold_ = selection.constraints.threshold
         self.notes_ = (*self.notes_, *selection.notes)
+        self.agreement_ = selection.overlap.agreement(k)
+        p_values = p_values_on_common_rows(spaces.vectors(2 * k), k, kernels.present)
+        unrelated = {*selection.constraints.unrelated(), *unrelated_positions(p_values)}
+        self.unrelated_views_ = [spaces.names[p] for p in sorted(unrelated)]
+        self._extension = kernel_extension(kernels, spaces, selection.d, found.H)
+        self._spectra = view_spectra(spaces, k)
 
     def _place_all(self, views: MultiView | LargeViews) -> None:
         """Replace labels and embedding of the drawn sample by those of all rows."""
@@ -207,7 +204,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         kernels = KernelBank(views, self._recipe(views))
         spaces = Subspaces(kernels, kernels.names, kernels.present, solve=recomputed_spectrum)
         spaces.grow(max(int(d.max()), proof.eigenvectors))
-        again = choose(spaces.overlap(k), self._goal(k, len(views)), spaces.names)
+        again = choose(spaces.overlap(k), Goal.of(self, k, len(views)), spaces.names)
         spaces.grow(int(d.max()) + 1)  # for ties at the last eigenvalue that is kept
         yield Check("H* has orthonormal columns", orthonormality_error(H), 1e-8)
         if views.present is None:
@@ -242,12 +239,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
             str(self.certificate_),
             *self.notes_,
         )
-
-    def _goal(self, k: int, n: int) -> Goal:
-        return Goal.from_parameters(
-            k, n, solver=self.solver, threshold=self.threshold, on_infeasible=self.on_infeasible,
-            max_dimension=self.max_dimension,
-        )  # fmt: skip
 
 
 def _near_ties(

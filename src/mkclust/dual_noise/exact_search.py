@@ -9,7 +9,7 @@ the paper's split into $d$ and $\hat d$ with M = 0. It is solved as a minimum cu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,28 +46,24 @@ def optimum(
     the earlier criteria fixed at their optimal values. Views are sorted by preference, so that
     the program does not depend on the order in which they were given.
     """
-    if preference is None:
-        preference = np.zeros(constraints.n_views)
-    order = np.argsort(-preference, kind="stable")
-    found = _optimum_in_order(constraints.reorder(order), incumbent[order])
-    d = np.empty_like(found.d)
-    d[order] = found.d
-    return Bounded(d, found.lower_bound)
-
-
-def _optimum_in_order(constraints: Constraints, incumbent: np.ndarray) -> Bounded:
-    incumbent = _descend(constraints, incumbent)
-    bound, box = _solve_relaxation(_propagate_bounds(constraints, incumbent))
+    given = np.zeros(constraints.n_views) if preference is None else preference
+    order = np.argsort(-given, kind="stable")
+    ordered = replace(
+        constraints,
+        needs=constraints.needs[np.ix_(order, order)],
+        lower=constraints.lower[order],
+        upper=constraints.upper[order],
+    )
+    d = _descend(ordered, incumbent[order])
+    bound, box = _solve_relaxation(_propagate_bounds(ordered, d))
     program = _Program(box)
     # The smallest sum, then the most even dimensions, then the preferred views.
     criteria = [np.ones(program.size), 2.0 * program.level - 1, 1.0 + program.view]
-    incumbent, proven = program.solve(criteria[0], incumbent, ())
+    d, proven = program.solve(criteria[0], d, ())
     bound = max(bound, proven)
-    if bound < incumbent.sum():
-        return Bounded(incumbent, bound)
-    for held in (1, 2):
-        incumbent, _ = program.solve(criteria[held], incumbent, criteria[:held])
-    return Bounded(incumbent, bound)
+    for held in (1, 2) if bound >= d.sum() else ():
+        d, _ = program.solve(criteria[held], d, criteria[:held])
+    return Bounded(d[np.argsort(order)], bound)
 
 
 def _solve_relaxation(box: Constraints) -> tuple[int, Constraints]:
@@ -90,7 +86,8 @@ def _solve_relaxation(box: Constraints) -> tuple[int, Constraints]:
     count = box.n_views
     lower = box.lower + np.bincount(levels.view, near_sink, minlength=count).astype(int)
     upper = box.upper - np.bincount(levels.view, near_source, minlength=count).astype(int)
-    return int(box.lower.sum() + -(-cut.flow_value // 2)), box.with_bounds(lower, upper)
+    bound = int(box.lower.sum() + -(-cut.flow_value // 2))
+    return bound, replace(box, lower=lower, upper=upper)
 
 
 class _Levels:
@@ -199,5 +196,5 @@ def _propagate_bounds(constraints: Constraints, incumbent: np.ndarray) -> Constr
         new_lower = np.maximum(lower, constraints.least(upper))
         new_upper = np.minimum(upper, incumbent.sum() - (new_lower.sum() - new_lower))
         if np.array_equal(new_lower, lower) and np.array_equal(new_upper, upper):
-            return constraints.with_bounds(lower, upper)
+            return replace(constraints, lower=lower, upper=upper)
         lower, upper = new_lower, new_upper

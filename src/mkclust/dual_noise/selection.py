@@ -36,22 +36,22 @@ class Goal:
     relax: bool
 
     @classmethod
-    def from_parameters(
-        cls, k: int, n: int, *, solver: Any, threshold: Any, on_infeasible: Any, max_dimension: Any
-    ) -> Goal:
-        """Check the parameters of an estimator for k clusters of n samples."""
-        check_choice("solver", solver, SOLVERS)
-        check_choice("on_infeasible", on_infeasible, ("relax", "raise"))
+    def of(cls, model: Any, k: int, n: int) -> Goal:
+        """Check the parameters of an MKCDNM, for k clusters of n samples."""
+        check_choice("solver", model.solver, SOLVERS)
+        check_choice("on_infeasible", model.on_infeasible, ("relax", "raise"))
+        threshold, most = model.threshold, model.max_dimension
         asked = {"k": k, "k-1": k - 1}.get(str(threshold), threshold)
         if not is_number(asked) or not 0 <= asked < np.inf:
             raise InputError(
                 f'threshold must be "k", "k-1" or a number from 0 on, got {threshold!r}'
             )
-        if max_dimension is not None:
-            check_whole("max_dimension", max_dimension, k)
+        if most is not None:
+            check_whole("max_dimension", most, k)
         # Two unrelated views of D eigenvectors overlap by D^2/n: 2 sqrt(kn) gives 4k.
-        enough = int(max_dimension or max(25 * k, np.ceil(2 * np.sqrt(k * n))))
-        return cls(k, solver, float(asked), min(n, enough), on_infeasible == "relax")
+        enough = int(most or max(25 * k, np.ceil(2 * np.sqrt(k * n))))
+        relax = model.on_infeasible == "relax"
+        return cls(k, model.solver, float(asked), min(n, enough), relax)
 
 
 @dataclass(frozen=True)

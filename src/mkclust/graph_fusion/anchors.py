@@ -64,8 +64,11 @@ def sample_size(n: int, k: int, row_bytes: int, sparse: bool = False) -> int:
     return int(min(n, max(min(wanted, SAMPLE_BYTES // max(row_bytes, 1)), 2 * anchors)))
 
 
-def sampled_fusion(sample: MultiView, k: int, n_neighbors: int, seed: int) -> SampledFusion:
-    """Estimate the view weights from the exact graphs of at most 5000 samples."""
+def weights_from_sample(sample: MultiView, k: int, n_neighbors: int, seed: int) -> SampledFusion:
+    """Estimate the view weights from the exact graphs of at most 5000 samples.
+
+    A view of weight 0 that alone holds some samples gets the mean weight of the others.
+    """
     n = min(len(sample), WEIGHED)
     step(f"view weights from {n} samples")
     if n < len(sample):
@@ -118,7 +121,7 @@ def _joint_blocks(
         ]
         scales = np.zeros(len(weights))
         for p, part in zip(used, parts, strict=True):
-            spread = part.spread()
+            spread = part.spread
             scales[p] = weights[p] / spread if spread > 0 else 0.0
         if not scales.any():  # all samples are equal under this metric in every view
             continue

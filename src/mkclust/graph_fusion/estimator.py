@@ -26,14 +26,14 @@ from ..linalg.verification import (
 )
 from ..predict.neighbors import AnchorExtension, neighbor_extension
 from ..predict.new_samples import OutOfSample
-from .anchors import AnchorRows, anchor_links, n_anchors, sampled_fusion, trial_matrix
+from .anchors import AnchorRows, anchor_links, n_anchors, trial_matrix, weights_from_sample
 from .diffusion_map import diffusion_map, diffusion_scales, n_components_for
 from .fusion import (
     DEPENDENT,
     JOINT,
     ProjectedGraph,
-    embedded_graph,
     fuse,
+    graph_to_embed,
     in_all_used,
     in_no_used,
     joint_share,
@@ -47,13 +47,14 @@ from .view_graphs import ViewGraphs, check_memory, neighbor_search
 class GraphFusion(OutOfSample, MultiViewClusterer):
     r"""Fuse affinity graphs of all views and cluster their diffusion map; nothing to tune beyond k.
 
-    $$S = 0.7\sum_p w_pS_p + 0.3\,S_{joint}$$
+    $$S = (1 - c)\sum_p w_pS_p + c\,S_{joint}$$
 
     For every view, $S_p$ averages kNN and self-tuning affinity graphs under several metrics.
     Views are weighted by the chance-corrected agreement of their graphs' leading eigenvectors
     with those of the other views; redundant views share their weight. $S_{joint}$ is the same
-    kind of graph over all views at once. The fused graph is embedded by a diffusion map, and
-    k-means on the unit rows gives the labels.
+    kind of graph over all views at once; its share c is 0.3, or 0.95 where the views are one
+    measurement each. The fused graph is embedded by a diffusion map, and k-means on the unit rows
+    gives the labels.
 
     Parameters
     ----------
@@ -172,10 +173,10 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     def _fit_graphs(self, views: MultiView, k: int) -> None:
         """Cluster from exact graphs."""
         check_memory(views)
-        graphs = self._graphs(views, self.n_neighbors_)  # S_p: several metrics, averaged
+        graphs = self.view_graphs(views, k)  # S_p: several metrics, averaged
         subspaces = graphs.subspaces(min(2 * k, len(views)))
         chosen = graphs.weights(subspaces, k)  # w_p, by what the views share
-        fused = embedded_graph(graphs, chosen.weights)  # S, without directions of missingness
+        fused = graph_to_embed(graphs, chosen.weights)  # S, without directions of missingness
         found = diffusion_map(fused, n_components_for(len(views), k))
 
         self._store(graphs, chosen)
@@ -194,7 +195,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         seed, n = seed_of(self.random_state), len(views)
         rows, size = AnchorRows(views, seed), n_components_for(n, k)
         sample = rows.sample(k)
-        fusion = sampled_fusion(sample, k, self.n_neighbors_, seed)  # w_p
+        fusion = weights_from_sample(sample, k, self.n_neighbors_, seed)  # w_p
         count = max(1, round(self.n_neighbors_ / 2))
         links = anchor_links(sample, fusion, n_anchors(n, k), count, seed)  # Z, never S
         values, W, used = rows.iterate(links, trial_matrix(links, sample, size))
@@ -255,10 +256,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
     def _test_missingness(self, views: MultiView | LargeViews) -> None:
         """Test whether the labels depend on which views a sample has, and say so."""
-        present = views.present if isinstance(views, MultiView) else None
         self.missingness_p_value_ = None
-        if present is not None:
-            p = missingness_p_value(self.labels_, present)
+        if views.present is not None:
+            p = missingness_p_value(self.labels_, views.present)
             self.missingness_p_value_ = p
             if p < DEPENDENT:
                 note = (
@@ -271,10 +271,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         """Return what was done and why, one sentence each."""
         names = [str(name) for name in self.view_names_in_]
         used = {name: ", ".join(each) for name, each in zip(names, self.metrics_, strict=True)}
+        metrics = "; ".join(f"{each} in {name}" for name, each in used.items())
         if len(set(used.values())) == 1:
             metrics = f"{next(iter(used.values()))} in every view"
-        else:
-            metrics = "; ".join(f"{each} in {name}" for name, each in used.items())
         count = self.n_neighbors_
         graphs = f"affinity graphs of {count} to {2 * count} exact neighbors"
         if self.neighbor_search_ == "anchors":
@@ -298,13 +297,15 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         """Return the `size` leading eigenvectors of every view's affinity graph."""
         return self.view_graphs(views).subspaces(min(size, len(views)))
 
-    def view_graphs(self, views: MultiView) -> ViewGraphs:
-        """Return the affinity graph (n, n) of every view, as `fit` builds it."""
-        return self._graphs(views, self._neighbors_among(len(views), int(self.n_clusters)))
+    def view_graphs(self, views: MultiView, k: int | None = None) -> ViewGraphs:
+        """Return the affinity graph (n, n) of every view, as a fit of k clusters builds it."""
+        check_choice("indefinite", self.indefinite, INDEFINITE)
+        count = self._neighbors_among(len(views), int(self.n_clusters) if k is None else k)
+        return ViewGraphs(views, count, self.indefinite)
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the fused graph (n, n) for k clusters."""
-        graphs = self._graphs(views, self._neighbors_among(len(views), k))
+        graphs = self.view_graphs(views, k)
         chosen = graphs.weights(graphs.subspaces(min(2 * k, len(views))), k)
         return fuse(graphs, chosen.weights)
 
@@ -316,9 +317,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         The graph is that of the middle number, so that all share one eigenproblem.
         """
         middle, most = ks[len(ks) // 2], n_components_for(len(views), max(ks))
-        graphs = self._graphs(views, self._neighbors_among(len(views), middle))
+        graphs = self.view_graphs(views, middle)
         chosen = graphs.weights(graphs.subspaces(min(2 * middle, len(views))), middle)
-        fused = embedded_graph(graphs, chosen.weights)
+        fused = graph_to_embed(graphs, chosen.weights)
         graph = fused.graph if isinstance(fused, ProjectedGraph) else fused
         sizes = {k: n_components_for(len(views), k) for k in ks}
         embedding = diffusion_map(fused, most).embedding
@@ -337,7 +338,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         again = graphs.weights(graphs.subspaces(min(2 * k, n)), k).weights
         off = float(np.abs(again - self.weights_).max())
         yield Check("the weights follow from overlap and redundancy", off, 1e-5)
-        graph = embedded_graph(graphs, self.weights_)
+        graph = graph_to_embed(graphs, self.weights_)
         scales = diffusion_scales(self.eigenvalues_)
         H = self.embedding_ / scales
         yield Check("the eigenvectors are orthonormal", orthonormality_error(H), 1e-8)
@@ -356,10 +357,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         if values[-2] - values[-1] < TIE * values[0] and scales[-1] > TIE:
             yield f"eigenvalues {D} and {D + 1} of the fused graph are equal"
 
-    def _graphs(self, views: MultiView, n_neighbors: int) -> ViewGraphs:
-        check_choice("indefinite", self.indefinite, INDEFINITE)
-        return ViewGraphs(views, n_neighbors, self.indefinite)
-
     @property
     def gives_kernels(self) -> bool:
         return bool(self.precomputed)
@@ -368,7 +365,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         return DIFFUSION
 
     def _neighbors_among(self, n: int, k: int) -> int:
-        asked = self.n_neighbors
-        if asked is None:
+        if self.n_neighbors is None:
             return default_n_neighbors(n, k)
-        return min(check_whole("n_neighbors", asked), n - 1)
+        return min(check_whole("n_neighbors", self.n_neighbors), n - 1)

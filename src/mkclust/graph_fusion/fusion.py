@@ -1,4 +1,4 @@
-r"""The fused graph $S = 0.7\sum_p w_pS_p + 0.3\,S_{joint}$, and what missing samples do to it."""
+"""The fused graph: the weighted mean of the views' graphs, and a share of the joint graph."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ CONSTANT = 1e-6  # relative length of a direction that the others already contai
 
 
 def fuse(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
-    r"""Return $S = 0.7\sum_p w_pS_p + 0.3\,S_{joint}$ (n, n), degree-normalized.
+    r"""Return $S = (1 - c)\sum_p w_pS_p + c\,S_{joint}$ (n, n), degree-normalized.
 
-    $S_{joint}$ is the affinity graph of all views at once: its squared distances are the
-    weighted sum of those of the views. O(n^2 sum(f)) time for exact neighbors.
+    c is the `joint_share`: 0.3, or 0.95 where the views are one measurement each. $S_{joint}$ is
+    the affinity graph of all views at once: its squared distances are the weighted sum of those of
+    the views. O(n^2 sum(f)) time for exact neighbors.
     """
     return degree_normalized(fused_edges(graphs, weights))
 
 
 def fused_edges(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
-    """Return the same before it is normalized by the degrees."""
+    """Return the fused graph before it is normalized by the degrees."""
     step("fusing the graphs of all views")
     mean = mean_graph(graphs, weights) + placing_edges(graphs, weights)
     joint = joint_graph(graphs, joint_weights(graphs, weights))
@@ -39,7 +40,7 @@ def fused_edges(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
     return sp.csr_array(mean * (1 - share) + joint * share)
 
 
-def embedded_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array | ProjectedGraph:
+def graph_to_embed(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array | ProjectedGraph:
     """Return the fused graph without the directions of missingness, for its diffusion map."""
     edges = fused_edges(graphs, weights)
     present = graphs.views.present
@@ -50,8 +51,7 @@ def embedded_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array | Pr
 
 def mean_graph(graphs: Sequence[sp.csr_array], weights: np.ndarray) -> sp.csr_array:
     r"""Return $\sum_p w_pS_p$ (n, n)."""
-    total = sum(graph * weight for graph, weight in zip(graphs, weights, strict=True))
-    return sp.csr_array(total)
+    return sp.csr_array(sum(graph * weight for graph, weight in zip(graphs, weights, strict=True)))
 
 
 def blend(mean: sp.csr_array, joint: sp.csr_array, share: float) -> sp.csr_array:
@@ -172,10 +172,10 @@ def without_presence(
 
 
 def missingness_p_value(labels: np.ndarray, present: np.ndarray) -> float:
-    """Return the probability of so strong a dependence of labels on presence by chance.
+    """Test whether the clusters depend on which views a sample has, and return the p-value.
 
-    Pearson's chi-square test of the clusters against the presence of each view (n, m), the
-    smallest p-value times their number.
+    Pearson's chi-square test compares the clusters with the presence of each view (n, m). The
+    smallest p-value is multiplied by the number of tests (Bonferroni).
 
     >>> present = np.repeat([[True, True], [True, False]], 20, axis=0)
     >>> missingness_p_value(np.arange(40) % 2, present)

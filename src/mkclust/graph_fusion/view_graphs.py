@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ..agreement.chance import chance_on_common_rows
+from ..agreement.chance import p_values_on_common_rows
 from ..agreement.subspaces import Subspaces
 from ..agreement.weights import ViewWeights, redundancy, view_weights
 from ..data.memory import fits_in_memory, make_once, require_memory, size_of
@@ -139,14 +139,14 @@ class ViewGraphs(Sequence[sp.csr_array]):
 
     def weights(self, subspaces: Subspaces, k: int) -> ViewWeights:
         """Return the weights of the views for k clusters, from their leading eigenvectors."""
-        tells, heads = self.informative, subspaces.vectors(2 * k)
-        if not tells.any():
+        informative, heads = self.informative, subspaces.vectors(2 * k)
+        if not informative.any():
             raise InputError(
                 "all samples are equally far apart in every view: there is nothing to cluster"
             )
-        chances = chance_on_common_rows(heads or [], k, self.views.present)
+        p_values = p_values_on_common_rows(heads or [], k, self.views.present)
         size = n_components_for(len(self.views), k) - 1
-        return view_weights(subspaces.overlap(k), size, self.redundancy(), chances, tells)
+        return view_weights(subspaces.overlap(k), size, self.redundancy(), p_values, informative)
 
     def notes(self) -> list[str]:
         """Return the sentence that names metrics that were left out, if any."""
@@ -161,7 +161,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
 
     def spreads(self) -> tuple[tuple[float, ...], ...]:
         """Return the mean squared distance under every metric of every view."""
-        return tuple(tuple(metric.spread() for metric, _ in self.metrics(p)) for p in self._all)
+        return tuple(tuple(metric.spread for metric, _ in self.metrics(p)) for p in self._all)
 
 
 SEARCHES = ("auto", "exact", "anchors")
@@ -178,8 +178,8 @@ def neighbor_search(views: MultiView | LargeViews, asked: str = "auto") -> str:
     2. Up to 20 000 samples, if the exact graphs fit in half the memory: exact.
     3. Else anchors, for arrays, sparse matrices and rows on disk alike.
 
-    Nothing but the search depends on it: metrics, view weights, fusion, diffusion map and k-means
-    are the same.
+    Metrics, fusion, diffusion map and k-means do not depend on it. With anchors, the view weights
+    are estimated from at most 5000 samples.
 
     >>> import numpy as np
     >>> neighbor_search(MultiView([np.eye(30)]))

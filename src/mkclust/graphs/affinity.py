@@ -32,7 +32,7 @@ def knn_affinity(near: Neighborhood, count: int) -> sp.csr_array:
 
 
 def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
-    r"""Return the same with $A_{ij} = \exp(-D_{ij}^2 / \sigma_i\sigma_j)$, 2 `count` per row.
+    r"""Return the graph of $A_{ij} = \exp(-D_{ij}^2 / \sigma_i\sigma_j)$, 2 `count` per row.
 
     Duplicates have distance 0 to their neighbors: they get the smallest scale of all samples.
     """
@@ -92,21 +92,16 @@ def symmetric_affinity(places: np.ndarray, weights: np.ndarray) -> sp.csr_array:
     A.eliminate_zeros()
     total = A + A.T
     total.data *= 0.5
-    return _normalize(total)
+    return degree_normalized(total)
 
 
 def degree_normalized(A: sp.csr_array) -> sp.csr_array:
     r"""Return $\Delta^{-1/2}A\Delta^{-1/2}$; a sample without edges keeps none."""
-    return _normalize(A.copy())
-
-
-def _normalize(A: sp.csr_array) -> sp.csr_array:
-    """Do the same in place."""
-    degree = np.asarray(A.sum(axis=1)).ravel()
-    scale = inverse_roots(degree)
-    A.data *= np.repeat(scale, np.diff(A.indptr))
-    A.data *= scale[A.indices]
-    return A
+    scale = inverse_roots(np.asarray(A.sum(axis=1)).ravel())
+    found = A.copy()
+    found.data *= np.repeat(scale, np.diff(A.indptr))
+    found.data *= scale[A.indices]
+    return found
 
 
 def pad_graph(graph: sp.csr_array, held: np.ndarray) -> sp.csr_array:

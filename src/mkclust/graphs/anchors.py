@@ -28,7 +28,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from ..io.models import storable
 from ..linalg.kmeans import unit_rows
-from ..linalg.scaling import inverse_roots, squared_norms
+from ..linalg.scaling import dense, inverse_roots, squared_norms
 from ..linalg.threads import one_thread
 from .metrics import Metric, Metrics, SummedMetric, view_metrics
 from .neighbors import smallest
@@ -188,10 +188,9 @@ class AnchorLinks:
         return found
 
     @cached_property
-    def _anchors(self) -> list[dict[bool, Any]]:
-        """Return, per block, matrices that turn points into distances to anchors.
+    def _anchors(self) -> list[dict[int, Any]]:
+        """Return, per block and view it uses, a matrix that turns points into distances to anchors.
 
-        There is one for all dense views of the block (False) and one for all sparse ones (True).
         A center is scaled to the root mean square length of its members. The mean of many rows
         is shorter than any of them, and in many columns it would be the nearest anchor of all.
         """
@@ -199,11 +198,12 @@ class AnchorLinks:
         for block in self.blocks:
             members = np.flatnonzero(block.groups >= 0)
             group = block.groups[members]
+            padded = block.size + -block.size % GROUP
             mean = sp.csr_array(
                 (1 / np.bincount(group)[group], (group, np.arange(len(group)))),
-                shape=(block.size, len(group)),
+                shape=(padded, len(group)),
             )
-            centers, own, squares = {}, np.zeros(block.size), np.zeros(block.size)
+            centers, own, squares = {}, np.zeros(padded), np.zeros(padded)
             for p in block.used:
                 at = np.searchsorted(np.flatnonzero(self.held[:, p]), members)
                 points = self.metric(p, block.slot).points[at]
@@ -212,8 +212,8 @@ class AnchorLinks:
                 squares += block.scales[p] * (mean @ squared_norms(points))
             longer = np.sqrt(np.divide(squares, own, out=np.ones_like(own), where=own > 0))
             pairs = centers.items()
-            parts = [_distance_matrix(C, longer, block.scales[p]) for p, C in pairs]
-            found.append({kind: _stack(some, 0) for kind, some in _by_kind(parts) if some})
+            real = np.arange(padded) < block.size
+            found.append({p: _distance_matrix(C, longer, block.scales[p], real) for p, C in pairs})
         return found
 
     def __call__(
@@ -298,7 +298,8 @@ class AnchorLinks:
         They come in two parts: without the squared norms of the rows, in single precision, and
         those norms (b',). `known` keeps the points of the rows, which several blocks use.
         """
-        block, parts, norms = self.blocks[number], [], np.zeros(len(here))
+        block, norms = self.blocks[number], np.zeros(len(here))
+        found: Any = None
         for p in block.used:
             key = p, block.slot
             held = None if present is None else present[:, p]
@@ -310,30 +311,10 @@ class AnchorLinks:
             if held is not None:
                 at = np.searchsorted(np.flatnonzero(held), here)
                 Y, own = Y[at], own[at]
-            parts.append(Y)
+            part = dense(Y @ self._anchors[number][p])
+            found = part if found is None else np.add(found, part, out=found)
             norms += block.scales[p] * own
-        found = None
-        for kind, some in _by_kind(parts):
-            if some:
-                part = _stack(some, 1) @ self._anchors[number][kind]
-                part = part.toarray() if kind else part
-                found = part if found is None else np.add(found, part, out=found)
-        assert found is not None
         return found, norms
-
-
-def _by_kind(parts: Sequence[Any]) -> list[tuple[bool, list[Any]]]:
-    """Return the dense (False) and the sparse (True) ones of some matrices."""
-    return [(kind, [part for part in parts if sp.issparse(part) is kind]) for kind in (False, True)]
-
-
-def _stack(parts: list[Any], axis: int) -> Any:
-    """Return dense or sparse matrices one after the other, along rows (0) or columns (1)."""
-    if len(parts) == 1:
-        return parts[0]
-    if sp.issparse(parts[0]):
-        return sp.csr_array((sp.vstack, sp.hstack)[axis](parts))
-    return np.concatenate(parts, axis=axis)
 
 
 def _with_one(points: Any) -> Any:
@@ -342,25 +323,18 @@ def _with_one(points: Any) -> Any:
     return sp.csr_array(sp.hstack(both)) if sp.issparse(points) else np.hstack(both)
 
 
-def _distance_matrix(centers: Any, lengths: np.ndarray, scale: float) -> Any:
-    r"""Return M (f + 1, r') with $(y, 1)M = c\,(\|a\|^2 - 2y^Ta)$ for centers a of some lengths.
+def _distance_matrix(centers: Any, lengths: np.ndarray, scale: float, real: np.ndarray) -> Any:
+    r"""Return M (f + 1, r) with $(y, 1)M = c\,(\|a\|^2 - 2y^Ta)$ for centers a of some lengths.
 
-    In single precision, and sparse where the centers are. There are up to 15 columns more than
-    centers, at a distance that none has.
+    In single precision, and sparse where the centers are. Centers that are not `real` (r,) are
+    farther than any other.
     """
-    more = -centers.shape[0] % GROUP
-    if sp.issparse(centers):
-        a = sp.csr_array(sp.diags_array(lengths) @ centers)
-        last = sp.csr_array(squared_norms(a)[:, None])
-        M = sp.hstack([-2 * a, last]) * scale
-        none = sp.csr_array((more, M.shape[1]))
-        none = sp.hstack([none[:, :-1], np.full((more, 1), FAR)])
-        return sp.csr_array(sp.vstack([M, none]).T, dtype=np.float32)
-    a = centers * lengths[:, None]
-    M = np.hstack([-2 * a, squared_norms(a)[:, None]]) * scale
-    M = np.pad(M, ((0, more), (0, 0)))
-    M[len(a) :, -1] = FAR
-    return np.ascontiguousarray(M.T, dtype=np.float32)
+    a = sp.diags_array(lengths) @ centers
+    last = np.where(real, squared_norms(a) * scale, FAR)
+    parts = [-2 * a * scale, last[:, None]]
+    if sp.issparse(a):
+        return sp.csr_array(sp.hstack(parts).T, dtype=np.float32)
+    return np.ascontiguousarray(np.hstack(parts).T, dtype=np.float32)
 
 
 def link_weights(far: np.ndarray, angular: bool) -> np.ndarray:

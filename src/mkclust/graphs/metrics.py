@@ -103,12 +103,9 @@ class Metric:
         D2 = norms[:, None] + norms - inner
         return np.maximum(D2[~np.tri(len(rows), dtype=bool)], 0.0)
 
-    def spread(self) -> float:
-        """Return the mean squared distance over all n^2 pairs of samples: O(n f), once."""
-        return self._spread
-
     @cached_property
-    def _spread(self) -> float:
+    def spread(self) -> float:
+        """The mean squared distance over all n^2 pairs of samples: O(n f), once."""
         n = self.n_samples
         total = self.points.sum() if self.gram else np.sum(self.points.sum(axis=0) ** 2)
         return float(max(2 * (self.norms().sum() / n - total / n**2), 0.0))
@@ -180,7 +177,7 @@ def informative_metrics(metrics: Iterable[tuple[Metric, float]]) -> Metrics:
     kept = [
         (metric, share)
         for metric, share in every
-        if not (metric.angular and metric.spread() < PARALLEL) and not equidistant(metric)
+        if not (metric.angular and metric.spread < PARALLEL) and not equidistant(metric)
     ]
     if len(kept) in (0, len(every)):
         return every
@@ -330,7 +327,7 @@ def joint_metric(
     used = [
         (part, weight / spread)
         for part, weight in zip(parts, weights, strict=True)
-        if weight > 0 and (spread := part.spread()) > 0
+        if weight > 0 and (spread := part.spread) > 0
     ]
     if not used:  # all samples are equal under this metric in every view
         used = [(part, 1.0) for part in parts]
@@ -372,7 +369,8 @@ def _concatenate(tables: Sequence[tuple[Any, float]]) -> np.ndarray:
 
 def _count_metrics(X: Any, scaled: Callable[[Any], Any]) -> tuple[Metric, Metric]:
     """Return Hellinger metrics, plain and with tf-idf: no frequent word dominates a row."""
-    idf = _idf(X)
+    having = np.asarray((X != 0).sum(axis=0)).ravel()
+    idf = sp.diags_array(np.log((1 + X.shape[0]) / (1 + having)) + 1)  # rare columns count more
 
     def root(rows: Any) -> Any:
         counted = scaled(rows)
@@ -389,7 +387,7 @@ def _kernel_metrics(K: np.ndarray, name: str) -> Metrics:
     peak = np.abs(K).max()
     K = (K + K.T) / (2 * peak if peak > 0 else 1.0)
     distances = Metric(KERNEL_DISTANCE, K, gram=True)
-    if not distances.spread() > 1e-14:
+    if not distances.spread > 1e-14:
         raise InputError(f"kernel {name!r} is constant: all its samples are the same")
     scale = inverse_roots(np.diagonal(K))
     angles = Metric(KERNEL_ANGLE, K * scale[:, None] * scale, gram=True, angular=True)
@@ -402,13 +400,8 @@ def quicker_dense(X: Any) -> bool:
     return bool(stored > SPARSE_UP_TO * np.prod(X.shape, dtype=float))
 
 
-def _idf(X: Any) -> sp.dia_array:
-    """Return the inverse document frequency of every column."""
-    having = np.asarray((X != 0).sum(axis=0)).ravel()
-    return sp.diags_array(np.log((1 + X.shape[0]) / (1 + having)) + 1)
-
-
 def _unit(X: Any) -> Any:
     length = np.sqrt(squared_norms(X))
-    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 1e-12 * length.max())
+    least = 1e-12 * length.max(initial=0.0)
+    scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > least)
     return sp.csr_array(sp.diags_array(scale) @ X) if sp.issparse(X) else X * scale[:, None]

@@ -109,8 +109,12 @@ class KernelRecipe:
             kernels = list(chosen)
         else:
             kernels = [chosen] * len(names)
+        known = (*KERNELS, PRECOMPUTED)
         for kernel in kernels:
-            _check_kernel(kernel)
+            if not callable(kernel) and not (isinstance(kernel, str) and kernel in known):
+                raise InputError(
+                    f"unknown kernel {kernel!r}; known are {', '.join(known)}, or give a callable"
+                )
         return kernels
 
 
@@ -160,9 +164,7 @@ class KernelBank(Sequence[np.ndarray]):
         self._recipe = recipe
         self.params = recipe.params
         self._kernels = [
-            "rbf"
-            if kind == COMPONENTS and isinstance(kernel, str) and kernel == "gaussian"
-            else kernel
+            "rbf" if kind == COMPONENTS and kernel == "gaussian" else kernel
             for kernel, kind in zip(recipe.for_views(views.names), views.kinds, strict=True)
         ]
         size = 8 * len(views) ** 2
@@ -226,12 +228,3 @@ class KernelBank(Sequence[np.ndarray]):
         present = None if self.present is None else self.present[:, position].tobytes()
         recipe = replace(self._recipe, kernel=self._kernels[position])
         return "kernel", id(self.views.views[position]), present, self.views.kernels, recipe
-
-
-def _check_kernel(kernel: Any) -> None:
-    """Raise an InputError for what is neither a known name nor a function."""
-    known = (*KERNELS, PRECOMPUTED)
-    if not callable(kernel) and not (isinstance(kernel, str) and kernel in known):
-        raise InputError(
-            f"unknown kernel {kernel!r}; known are {', '.join(known)}, or give a callable"
-        )

@@ -107,11 +107,10 @@ class UserKernel:
         try:
             return dense(self.function(self.fitted, **self.params))
         except TypeError as error:
-            if self.params:
-                raise InputError(
-                    f"kernel parameters {dict(self.params)} do not fit: {error}"
-                ) from None
-            raise
+            if not self.params:
+                raise
+            message = f"kernel parameters {dict(self.params)} do not fit: {error}"
+            raise InputError(message) from None
 
     def rows(self, new: Any) -> tuple[np.ndarray, np.ndarray]:
         if not takes_two(self.function):

@@ -121,7 +121,7 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
 
 
 def lanczos(A: Any, size: int, tolerance: float, seed: int = 0) -> Pairs:
-    """Compute the same by the implicitly restarted Lanczos method.
+    """Compute the `size` leading eigenpairs by the implicitly restarted Lanczos method.
 
     The start vector is random with a fixed `seed`, so that equal input gives equal output.
     """

@@ -98,9 +98,7 @@ def rounding_columns(X: Any) -> np.ndarray:
     >>> rounding_columns(np.array([[1.0, 1e-15, 1e-15], [2.0, -1e-15, 3e-15]]))
     array([False,  True, False])
     """
-    top, bottom = X.max(axis=0), X.min(axis=0)
-    if sp.issparse(X):
-        top, bottom = top.toarray().ravel(), bottom.toarray().ravel()
+    top, bottom = _column_ends(X)
     size = np.maximum(top, -bottom)
     largest = size[top > bottom].max(initial=0.0)  # a constant column does not count
     return np.asarray((bottom < 0) & (top > 0) & (size <= NEGLIGIBLE * largest))
@@ -112,11 +110,15 @@ def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:
     >>> varies(np.array([[1e-30, 5.0], [3e-30, 5.0]]))
     array([ True, False])
     """
-    top, bottom = X.max(axis=0), X.min(axis=0)
-    if sp.issparse(X):
-        top, bottom = top.toarray().ravel(), bottom.toarray().ravel()
+    top, bottom = _column_ends(X)
     size = np.maximum(np.abs(top), np.abs(bottom))
     return np.asarray(top / 2 - bottom / 2 > tolerance * (size / 2))  # no overflow
+
+
+def _column_ends(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest and the smallest entry of every column."""
+    top, bottom = X.max(axis=0), X.min(axis=0)
+    return dense(top).ravel(), dense(bottom).ravel()
 
 
 def divide(X: Any, unit: float) -> Any:

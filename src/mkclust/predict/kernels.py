@@ -71,9 +71,8 @@ class KernelView:
                 "its kernel was indefinite and shifted, which is undefined for new samples; fit "
                 'with a semi-definite kernel, or with indefinite="ignore"'
             )
-        if self.view is None:
-            rows = self._given_rows
-        else:
+        rows = self._given_rows
+        if self.view is not None:
             rows = fitted_kernel(self.kernel, params, self.view).rows
 
         def term(new: Any, own: np.ndarray | None) -> np.ndarray:

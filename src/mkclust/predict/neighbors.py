@@ -2,8 +2,9 @@ r"""Out-of-sample extensions of graph fusion: the weighted mean of neighbors, li
 
 In each view, and over all views at once, a new sample has neighbors among the fitted ones under
 the metrics of the fit. Its row of the embedding is
-$0.7\sum_p w_p\,\overline{e_j}(p) + 0.3\,\overline{e_j}(joint)$, means over those neighbors'
-rows, which minimizes $\sum_j a_j\|e - e_j\|^2$ over its edges a in the fused graph.
+$(1 - c)\sum_p w_p\,\overline{e_j}(p) + c\,\overline{e_j}(joint)$, means over those neighbors'
+rows, with c the `joint_share` of the fit (0.3, or 0.95 for views of one measurement each). It
+minimizes $\sum_j a_j\|e - e_j\|^2$ over its edges a in the fused graph.
 """
 
 from __future__ import annotations
