@@ -44,9 +44,6 @@ def left_over(K, H):
     return np.trace(K @ (np.eye(len(K)) - projector(H)))
 
 
-# MKKM
-
-
 def test_mkkm_falls_at_every_step(kernels):
     def value(theta, H):
         return sum(t**2 * left_over(K, H) for t, K in zip(theta, kernels, strict=True))
@@ -70,9 +67,6 @@ def test_mkkm_weights(a):
     a = np.array(a)
     theta = mkkm.inverse_weights(a)
     assert_simplex_optimal(lambda x: 2 * a * x, theta, lambda x: x**2 @ a)
-
-
-# MKKM-MR
 
 
 @pytest.mark.parametrize("lam", [2.0**-8, 2.0**8])
@@ -102,9 +96,6 @@ def test_mkkm_mr_ends_with_the_weights_of_its_partition(kernels, lam):
     assert model.converged_
     Q = lam * gram(kernels) + 2 * np.diag([left_over(K, model.embedding_) for K in kernels])
     assert_simplex_optimal(lambda x: Q @ x, model.weights_, lambda x: x @ Q @ x / 2)
-
-
-# ONKC
 
 
 @pytest.mark.parametrize("rho, lam", [(2.0**-3, 2.0**-2), (2.0**4, 2.0**2)])
@@ -164,9 +155,6 @@ def test_onkc_weights(kernels, rho, lam):
     assert_simplex_optimal(slope, onkc.kernel_weights(kernels, M, G, rho, lam), value)
 
 
-# LFMKC
-
-
 def partitions_of(kernels):
     H_p = np.array([top_eigenpairs(K, K_CLUSTERS)[1] for K in kernels])
     return H_p, top_eigenpairs(sum(kernels), K_CLUSTERS)[1]
@@ -211,9 +199,6 @@ def test_lfmkc_does_not_depend_on_the_basis_of_the_partitions(kernels):
     )
     np.testing.assert_allclose(one[0], two[0], atol=1e-9)
     np.testing.assert_allclose(one[-1].values, two[-1].values, rtol=1e-10)
-
-
-# OPLF
 
 
 @pytest.mark.parametrize("init", ["align", "identity"])
@@ -261,9 +246,6 @@ def test_oplf_does_not_depend_on_the_basis_of_the_partitions(kernels):
     one, two = (oplf.one_pass(A, C, lfmkc.first_rotations(A, H_0, "align")) for A in (H_p, other))
     np.testing.assert_array_equal(one[0], two[0])
     np.testing.assert_allclose(one[-1].values, two[-1].values, rtol=1e-10)
-
-
-# HMKC
 
 
 @pytest.mark.parametrize("c1, c2", [(12, 9), (6, 12), (49, 49)])

@@ -30,9 +30,6 @@ def kernels_of(n=50, k=3, **settings):
     return list(KernelBank(make_views(n, k, random_state=0, **settings), KernelRecipe()))
 
 
-# The code of a kernel
-
-
 def coded_by_nnls(K, gain, ridge, j):
     """Sample j's code over the others, by another solver."""
     others = np.delete(np.arange(len(K)), j)
@@ -58,9 +55,6 @@ def test_self_expression_is_the_minimum(gain, ridge):
         np.testing.assert_allclose(np.delete(Z[:, j], j), expected, atol=1e-10 * gain)
     again = graphs.self_expression(K, gain, ridge, Z, cap=1)
     np.testing.assert_allclose(again, Z, atol=1e-11 * gain)
-
-
-# SPMKC
 
 
 def spmkc_value(kernels, Z, K, w, lam1, lam2, lam3, lam4):
@@ -134,9 +128,6 @@ def test_spmkc_says_when_one_kernel_takes_all(planted):
     ):
         model = SPMKC(3, lam1=16.0, lam3=1.0, lam4=0.0, random_state=0).fit(planted)
     assert model.weights_.max() > 1 - 1e-6
-
-
-# CAGL
 
 
 @pytest.mark.parametrize(("n_neighbors", "noise"), [(6, 0.5), (6, 1.5), (2, 1.0), (4, 1.0)])

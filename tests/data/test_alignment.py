@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -11,11 +12,6 @@ from mkclust import MultiView
 from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
-
-pd = pytest.importorskip("pandas")
-
-
-# ---------------------------------------------------------------- one order for all
 
 
 def test_repeated_names_are_refused_where_tables_are_joined():
@@ -60,9 +56,6 @@ def test_kernel_frames_are_aligned_by_rows_and_columns():
     np.testing.assert_array_equal(views.views[1], K.to_numpy())
     alone = MultiView([K[order]], kernels=True)  # columns in another order than the rows
     np.testing.assert_array_equal(alone.views[0], K.to_numpy())
-
-
-# ---------------------------------------------------------------- samples that some views lack
 
 
 def test_frames_of_different_samples_are_joined_first_frame_first():

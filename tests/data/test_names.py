@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +13,6 @@ from mkclust import METHODS, GraphFusion, MultiView, load, metrics
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import ColumnsWarning, FileFormatError, InputError
 from mkclust.large import LargeViews
-
-pd = pytest.importorskip("pandas")
 
 N = 60
 SAMPLES = [f"patient{i}" for i in range(N)]

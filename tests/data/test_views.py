@@ -1,6 +1,7 @@
 """MultiView: what it takes, how it is cut, and what it refuses."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -10,11 +11,6 @@ from mkclust.data.views import split_columns
 from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
-
-pd = pytest.importorskip("pandas")
-
-
-# ---------------------------------------------------------------- what is accepted
 
 
 def test_sizes_and_repr():
@@ -46,9 +42,6 @@ def test_a_multiview_of_a_multiview_is_the_same():
 def test_whole_and_true_or_false_columns_are_numbers():
     frame = pd.DataFrame({"i": [1, 2], "b": [True, False], "n": pd.array([3, 4], dtype="Int64")})
     np.testing.assert_array_equal(MultiView([frame]).views[0], [[1, 1, 3], [2, 0, 4]])
-
-
-# ---------------------------------------------------------------- slicing
 
 
 @pytest.mark.parametrize(
@@ -97,9 +90,6 @@ def test_views_cannot_be_split_by_accident():
     for key in (0, (slice(None), 0), (slice(None), [0, 1]), 1.5, None):
         with pytest.raises(TypeError, match="indexed by rows"):
             views[key]
-
-
-# ---------------------------------------------------------------- what is refused, and how
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
@@ -190,9 +180,6 @@ def test_labels_and_index_need_one_entry_per_sample():
     for what in ("labels", "index"):
         with pytest.raises(InputError, match=rf"{what} must have one entry per sample \(6\)"):
             MultiView(two(), **{what: [1, 2, 3]})
-
-
-# ---------------------------------------------------------------- one table to views
 
 
 def test_columns_by_name_position_slice_and_owner():

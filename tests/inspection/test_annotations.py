@@ -1,14 +1,13 @@
 """Clinical columns compared with clusters: scipy's and lifelines' numbers, aligned by name."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2_contingency, kruskal
 
 from mkclust.exceptions import InputError
 from mkclust.inspection import annotations, compare_annotations
 from mkclust.inspection.annotations import corrected
-
-pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture

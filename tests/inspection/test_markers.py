@@ -1,6 +1,7 @@
 """Markers: planted features come first, p values are honest, sparse and incomplete views work."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -9,8 +10,6 @@ from mkclust.data.datasets import make_views
 from mkclust.exceptions import InputError
 from mkclust.inspection import markers
 from mkclust.inspection.markers import CIRCULAR, INDEPENDENT, group_tests
-
-pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture(scope="module")

@@ -90,9 +90,6 @@ def test_bombs_are_stopped_by_the_memory_limit(tmp_path):
     assert 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) < BOUND
 
 
-# ---------------------------------------------------------------- the corpus of make fuzz
-
-
 @pytest.fixture(scope="module")
 def fuzz():
     if not FUZZ.is_dir():
