@@ -151,9 +151,6 @@ def test_cagl_follows_its_rule_at_every_step(n_neighbors, noise, monkeypatch):
         w = cagl.graph_weights(last, codes)
         V = weighted_sum(w, codes) - lam / 2 * cdist(F, F, "sqeuclidean")
         np.testing.assert_allclose(S, graphs.neighbor_weights(V, n_neighbors), atol=1e-10)
-        assert S.min() >= 0
-        assert not np.diagonal(S).any()
-        np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)
         assert np.count_nonzero(S, axis=1).max() <= n_neighbors
         lam = lam * 2 if count < 3 else lam / np.sqrt(2)
         F = graphs.lowest_eigenpairs(S, 3)[1] if count <= 3 else F
