@@ -68,13 +68,13 @@ def test_clusters_of_a_refit_may_be_numbered_differently():
 
 
 def test_refits_are_fits_of_the_same_estimator_to_the_halves(views, monkeypatch):
-    fits = []
-    fit = GraphFusion.fit
-    monkeypatch.setattr(
-        GraphFusion,
-        "fit",
-        lambda self, X: (fits.append((len(X), self.n_neighbors)), fit(self, X))[1],
-    )
+    fits, fit = [], GraphFusion.fit
+
+    def recorded(self, X):
+        fits.append((len(X), self.n_neighbors))
+        return fit(self, X)
+
+    monkeypatch.setattr(GraphFusion, "fit", recorded)
     stability(GraphFusion(3, n_neighbors=7, random_state=0).fit(views), views, n_splits=2)
     assert fits == [(120, 7)] + [(60, 7)] * 4
 
