@@ -1,6 +1,7 @@
 """What scikit-learn asks of an estimator, in one-table form and over several views."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.utils.estimator_checks import (
@@ -16,8 +17,6 @@ from mkclust.exceptions import InputError
 from mkclust.methods import METHODS
 
 pytestmark = pytest.mark.versions
-
-pd = pytest.importorskip("pandas")
 
 
 SPARSE = {

@@ -113,23 +113,16 @@ def test_accumulating_lets_lam_fade():
     assert running < fresh
 
 
-@pytest.fixture
-def two_clusters_of_three(monkeypatch):
+def test_oplf_reports_empty_clusters(monkeypatch):
     """A kernel with two clusters and a weaker third direction that is nowhere the largest."""
     first = np.arange(40) < 20
     third = np.tile(np.r_[np.linspace(0.5, 1, 10), np.linspace(-0.5, -1, 10)], 2)
     H = np.column_stack([first, ~first, third])
     H = H / np.linalg.norm(H, axis=0)
     monkeypatch.setattr("mkclust.baselines.oplf.first_centroids", lambda *_: np.eye(3))
-    return [(H * [3.0, 2.0, 1.0]) @ H.T]
-
-
-AS_GIVEN = {"kernel": "precomputed", "center": False, "normalize": False, "init": "identity"}
-
-
-def test_oplf_reports_empty_clusters(two_clusters_of_three):
+    as_given = {"kernel": "precomputed", "center": False, "normalize": False, "init": "identity"}
     with pytest.warns(ConvergenceWarning, match="OPLF .* 2 instead of 3; .* empty clusters"):
-        model = OPLF(3, **AS_GIVEN).fit(two_clusters_of_three)
+        model = OPLF(3, **as_given).fit([(H * [3.0, 2.0, 1.0]) @ H.T])
     np.testing.assert_array_equal(model.labels_, np.repeat([0, 1], 20))
     np.testing.assert_array_equal(model.empty_clusters_, [2])
     np.testing.assert_allclose(model.centroids_[2], [0, 0, 1], atol=1e-12)  # as it was

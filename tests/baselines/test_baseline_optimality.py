@@ -44,9 +44,6 @@ def left_over(K, H):
     return np.trace(K @ (np.eye(len(K)) - projector(H)))
 
 
-# MKKM
-
-
 def test_mkkm_falls_at_every_step(kernels):
     def value(theta, H):
         return sum(t**2 * left_over(K, H) for t, K in zip(theta, kernels, strict=True))
@@ -70,9 +67,6 @@ def test_mkkm_weights(a):
     a = np.array(a)
     theta = mkkm.inverse_weights(a)
     assert_simplex_optimal(lambda x: 2 * a * x, theta, lambda x: x**2 @ a)
-
-
-# MKKM-MR
 
 
 @pytest.mark.parametrize("lam", [2.0**-8, 2.0**8])
@@ -102,9 +96,6 @@ def test_mkkm_mr_ends_with_the_weights_of_its_partition(kernels, lam):
     assert model.converged_
     Q = lam * gram(kernels) + 2 * np.diag([left_over(K, model.embedding_) for K in kernels])
     assert_simplex_optimal(lambda x: Q @ x, model.weights_, lambda x: x @ Q @ x / 2)
-
-
-# ONKC
 
 
 @pytest.mark.parametrize("rho, lam", [(2.0**-3, 2.0**-2), (2.0**4, 2.0**2)])
@@ -164,9 +155,6 @@ def test_onkc_weights(kernels, rho, lam):
     assert_simplex_optimal(slope, onkc.kernel_weights(kernels, M, G, rho, lam), value)
 
 
-# LFMKC
-
-
 def partitions_of(kernels):
     H_p = np.array([top_eigenpairs(K, K_CLUSTERS)[1] for K in kernels])
     return H_p, top_eigenpairs(sum(kernels), K_CLUSTERS)[1]
@@ -198,22 +186,19 @@ def test_lfmkc_rises_at_every_step(kernels, lam, init):
     np.testing.assert_allclose(trace.values, recorded, rtol=1e-10)
 
 
-def turned(rng, H_p):
-    """The same subspaces in other bases: flipped signs are the least an eigensolver may do."""
-    return np.array([A @ orthonormal(rng, A.shape[1], A.shape[1]) for A in H_p])
-
-
-def test_lfmkc_does_not_depend_on_the_basis_of_the_partitions(kernels):
+def test_late_fusion_does_not_depend_on_the_basis_of_the_partitions(kernels):
+    """Flipped signs are the least an eigensolver may do."""
     H_p, H_0 = partitions_of(kernels)
-    other = turned(np.random.default_rng(0), H_p)
-    one, two = (
-        lfmkc.late_fusion(A, H_0, lfmkc.first_rotations(A, H_0, "align"), 1.0) for A in (H_p, other)
-    )
-    np.testing.assert_allclose(one[0], two[0], atol=1e-9)
-    np.testing.assert_allclose(one[-1].values, two[-1].values, rtol=1e-10)
-
-
-# OPLF
+    rng = np.random.default_rng(0)
+    turned = np.array([A @ orthonormal(rng, A.shape[1], A.shape[1]) for A in H_p])
+    C = oplf.first_centroids(H_0, np.arange(len(H_0)) % K_CLUSTERS)
+    (one, W), (two, V) = ((A, lfmkc.first_rotations(A, H_0, "align")) for A in (H_p, turned))
+    for found, other in (
+        (lfmkc.late_fusion(one, H_0, W, 1.0), lfmkc.late_fusion(two, H_0, V, 1.0)),
+        (oplf.one_pass(one, C, W), oplf.one_pass(two, C, V)),
+    ):
+        np.testing.assert_allclose(found[0], other[0], atol=1e-9)
+        np.testing.assert_allclose(found[-1].values, other[-1].values, rtol=1e-10)
 
 
 @pytest.mark.parametrize("init", ["align", "identity"])
@@ -252,18 +237,6 @@ def test_oplf_weights(aligned):
     others = np.abs(np.random.default_rng(0).standard_normal((200, len(aligned))))
     others /= np.linalg.norm(others, axis=1, keepdims=True)
     assert (others @ aligned).max() <= beta @ aligned + 1e-12
-
-
-def test_oplf_does_not_depend_on_the_basis_of_the_partitions(kernels):
-    H_p, H_0 = partitions_of(kernels)
-    C = oplf.first_centroids(H_0, np.arange(len(H_0)) % K_CLUSTERS)
-    other = turned(np.random.default_rng(0), H_p)
-    one, two = (oplf.one_pass(A, C, lfmkc.first_rotations(A, H_0, "align")) for A in (H_p, other))
-    np.testing.assert_array_equal(one[0], two[0])
-    np.testing.assert_allclose(one[-1].values, two[-1].values, rtol=1e-10)
-
-
-# HMKC
 
 
 @pytest.mark.parametrize("c1, c2", [(12, 9), (6, 12), (49, 49)])

@@ -30,9 +30,6 @@ def assert_graph(S, zero_diagonal=True):
     assert not zero_diagonal or not np.diagonal(S).any()
 
 
-# What the three share
-
-
 @pytest.mark.parametrize(("n", "q"), [(30, 5), (30, 28), (3, 1), (3, 7)])
 def test_neighbor_weights_project_the_scaled_similarities(n, q):
     V = np.random.default_rng(q).standard_normal((n, n))
@@ -78,9 +75,6 @@ def test_more_components_than_asked_for_give_the_largest():
     values, F = graphs.lowest_eigenpairs(graph, 2)
     assert not values.any()
     assert np.count_nonzero(F, axis=0).tolist() == [5, 4]
-
-
-# SWMC
 
 
 @pytest.mark.parametrize("name", ["synth60", "AR10P", "YALE"])

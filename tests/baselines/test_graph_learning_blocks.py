@@ -30,9 +30,6 @@ def kernels_of(n=50, k=3, **settings):
     return list(KernelBank(make_views(n, k, random_state=0, **settings), KernelRecipe()))
 
 
-# The code of a kernel
-
-
 def coded_by_nnls(K, gain, ridge, j):
     """Sample j's code over the others, by another solver."""
     others = np.delete(np.arange(len(K)), j)
@@ -58,9 +55,6 @@ def test_self_expression_is_the_minimum(gain, ridge):
         np.testing.assert_allclose(np.delete(Z[:, j], j), expected, atol=1e-10 * gain)
     again = graphs.self_expression(K, gain, ridge, Z, cap=1)
     np.testing.assert_allclose(again, Z, atol=1e-11 * gain)
-
-
-# SPMKC
 
 
 def spmkc_value(kernels, Z, K, w, lam1, lam2, lam3, lam4):
@@ -136,9 +130,6 @@ def test_spmkc_says_when_one_kernel_takes_all(planted):
     assert model.weights_.max() > 1 - 1e-6
 
 
-# CAGL
-
-
 @pytest.mark.parametrize(("n_neighbors", "noise"), [(6, 0.5), (6, 1.5), (2, 1.0), (4, 1.0)])
 def test_cagl_follows_its_rule_at_every_step(n_neighbors, noise, monkeypatch):
     seen = []
@@ -160,9 +151,6 @@ def test_cagl_follows_its_rule_at_every_step(n_neighbors, noise, monkeypatch):
         w = cagl.graph_weights(last, codes)
         V = weighted_sum(w, codes) - lam / 2 * cdist(F, F, "sqeuclidean")
         np.testing.assert_allclose(S, graphs.neighbor_weights(V, n_neighbors), atol=1e-10)
-        assert S.min() >= 0
-        assert not np.diagonal(S).any()
-        np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)
         assert np.count_nonzero(S, axis=1).max() <= n_neighbors
         lam = lam * 2 if count < 3 else lam / np.sqrt(2)
         F = graphs.lowest_eigenpairs(S, 3)[1] if count <= 3 else F

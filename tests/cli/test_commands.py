@@ -50,9 +50,8 @@ def test_cluster_prints_the_verdict_first_and_writes_what_it_lists(run, folder, 
     assert out.startswith("There are clusters beyond chance")
     assert "not mean that the" in " ".join(out.split()) and "confidence" in out
     result = read_result(tmp_path / "out")
-    assert result["verdict"]["structured"] and result["verdict"]["sentences"][0] in " ".join(
-        out.split()
-    )
+    assert result["verdict"]["structured"]
+    assert result["verdict"]["sentences"][0] in " ".join(out.split())
     labels = clusters(tmp_path / "out")
     assert list(labels.index) == list(cohort.index) and labels.confidence.between(0, 1).all()
     assert {"labels.csv", "report.html", "model.npz", "stability.csv"} <= set(result["files"])
@@ -81,9 +80,8 @@ def test_predict_explain_and_verify_use_what_the_run_stored(run, folder, tmp_pat
     assert code == 0 and "Which views separate which clusters" in out
     code, out, _ = run("verify", "out")
     assert code == 0 and "FAILS" not in out and "the weights follow" in out
-    (folder / "expression.csv").write_text(
-        (folder / "expression.csv").read_text().replace("0.", "1.", 1)
-    )
+    changed = folder / "expression.csv"
+    changed.write_text(changed.read_text().replace("0.", "1.", 1))
     code, out, _ = run("verify", "out")
     assert code == 1 and "FAILS: view expression holds the data" in out
     code, out, _ = run("verify", "out", "elsewhere")
@@ -105,16 +103,12 @@ def test_annotations_are_matched_by_name(run, folder, tmp_path, cohort):
     assert code == 2 and "--annotations" in err
 
 
-def test_inspect_shows_tables_and_the_next_command(run, folder):
+def test_inspect_shows_tables_the_next_command_and_all_problems_at_once(run, folder):
     code, out, err = run("inspect", "d")
     assert code == 0, err
     assert "expression" in out and "72" in out and "Next: mkclust cluster d -k auto" in out
-
-
-def test_inspect_and_cluster_list_all_problems_at_once(run, folder):
     for name in ("expression", "protein"):
-        frame = pd.read_csv(folder / f"{name}.csv")
-        frame = frame.astype(object)
+        frame = pd.read_csv(folder / f"{name}.csv").astype(object)
         frame.iloc[3, 4] = "high"
         frame.to_csv(folder / f"{name}.csv", index=False)
     for command in (["inspect", "d"], ["cluster", "d", "-k", "3"]):
@@ -147,18 +141,14 @@ def test_counts_and_variance_are_prepared_on_request_and_again_for_new_samples(r
     counts = pd.DataFrame(rng.poisson(rates), columns=[f"g{j}" for j in range(40)],
                           index=pd.Index([f"s{i}" for i in range(90)], name="sample"))  # fmt: skip
     counts.to_csv(tmp_path / "counts.csv")
-    code, _, err = run(
-        "cluster", "counts.csv", "-k", 3, "--log", "--top-variance", 20, "--save", *QUICK
-    )
+    prepared = ("--log", "--top-variance", 20)
+    code, _, err = run("cluster", "counts.csv", "-k", 3, *prepared, "--save", *QUICK)
     assert code == 0, err
     assert read_result(tmp_path / "mkclust-out")["input"]["views"] == {"counts": 20}
     code, _, err = run("predict", "mkclust-out", "counts.csv")
     assert code == 0, err
-    same = (
-        clusters(tmp_path / "mkclust-predicted").cluster
-        == clusters(tmp_path / "mkclust-out").cluster
-    )
-    assert same.mean() > 0.95
+    one, two = (clusters(tmp_path / f"mkclust-{name}").cluster for name in ("out", "predicted"))
+    assert (one == two).mean() > 0.95
 
 
 def test_figures_are_written(run, folder, tmp_path):
@@ -188,15 +178,11 @@ def test_help_fits_on_a_screen_and_starts_as_listed(run, name, monkeypatch):
 def test_help_imports_neither_arrays_nor_readers():
     program = "import sys; sys.argv = ['mkclust', '--help']\nfrom mkclust.cli import command\n"
     program += "try:\n    command()\nexcept SystemExit:\n    print('imported:', *sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    assert not set(done.stdout.splitlines()[-1].split()) & HEAVY
+    said = subprocess.check_output([sys.executable, "-c", program], text=True)
+    assert not set(said.splitlines()[-1].split()) & HEAVY
 
 
-def test_a_messy_folder_is_clustered_by_the_command_that_inspect_suggests(
-    run, folder, tmp_path, cohort
-):
+def test_a_messy_folder_is_clustered_by_the_suggested_command(run, folder, tmp_path, cohort):
     pytest.importorskip("openpyxl")
     tables, messy = frames(cohort), tmp_path / "messy"
     messy.mkdir()
@@ -205,10 +191,8 @@ def test_a_messy_folder_is_clustered_by_the_command_that_inspect_suggests(
     tables["expression"].T.rename_axis("gene").to_csv(messy / "expression.csv.gz")
     tables["methylation"].to_csv(messy / "methylation.txt", sep="\t")
     tables["protein"].to_excel(messy / "protein.xlsx")
-    clinical = pd.DataFrame(
-        {"patient": cohort.index, "sex": ["m", "f"] * 45, "stage": cohort.labels}
-    )
-    clinical.to_excel(messy / "clinical.xlsx", index=False)
+    clinical = {"patient": cohort.index, "sex": ["m", "f"] * 45, "stage": cohort.labels}
+    pd.DataFrame(clinical).to_excel(messy / "clinical.xlsx", index=False)
     (messy / "~$protein.xlsx").write_bytes(b"lock")
     code, out, err = run("inspect", "messy")
     assert code == 0 and "~$protein.xlsx" in out, out + err

@@ -11,7 +11,6 @@ import time
 from functools import partial
 from itertools import count
 from multiprocessing import get_context
-from pathlib import Path
 
 import pytest
 
@@ -84,13 +83,16 @@ def test_input_is_never_replaced(run, tables, tmp_path, monkeypatch):
     assert run("cluster", "expression.csv", "-k", 2, "-o", ".")[0] == 2
 
 
-def test_results_are_no_data(run, tables, tmp_path):
+def test_results_are_no_data_nor_any_file_of_that_name_a_result(run, tables, tmp_path):
     assert run("cluster", "d", "-k", 3, "-o", "out", *QUICK)[0] == 0
     for given in (["out"], ["out/labels.csv"], ["d/expression.csv", "out/labels.csv"]):
         code, _, err = run("cluster", *given, "-k", 3, "-o", "other")
         assert code == 2 and "result" in err, given
     with pytest.raises(FileFormatError, match="result"):
         read(tmp_path / "out" / "embedding.npz")
+    (tmp_path / "d" / "result.json").write_text("{}")  # no list of files
+    with pytest.raises(FileFormatError, match="not a result of mkclust"):
+        read_result(tmp_path / "d")
 
 
 def test_nothing_is_left_by_a_failed_write(tmp_path):
@@ -146,13 +148,9 @@ def test_a_run_killed_at_any_moment_leaves_a_whole_result(tmp_path):
 
 def test_ctrl_c_ends_a_run_with_one_line_and_nothing_written(tmp_path, tables):
     code = "import sys; from mkclust.cli import command; sys.argv[1:] = ['demo', '-o', 'out']\n"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code + "print('ready', flush=True); command()"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    program = [sys.executable, "-c", code + "print('ready', flush=True); command()"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(program, cwd=tmp_path, **pipes)
     process.stdout.readline()
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
@@ -168,9 +166,3 @@ def test_names_with_line_ends_are_quoted_and_read_back(tmp_path):
     assert text.endswith("plain,0\n") and "\r\n" not in text
     with (tmp_path / "t.csv").open(newline="") as file:
         assert [row[0] for row in csv.reader(file)][1:] == names
-
-
-def test_a_result_without_a_list_of_files_is_not_ours(tmp_path):
-    Path(tmp_path / "result.json").write_text("{}")
-    with pytest.raises(FileFormatError, match="not a result of mkclust"):
-        read_result(tmp_path)

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -12,45 +13,37 @@ from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
 
-pd = pytest.importorskip("pandas")
+
+FRAME = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "y", "z"])
 
 
-# ---------------------------------------------------------------- one order for all
-
-
-def test_repeated_names_are_refused_where_tables_are_joined():
-    a = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "x", "z"])
+def test_frames_that_cannot_be_joined_are_refused():
+    twice = FRAME.set_axis(["x", "x", "z"])
     with pytest.raises(InputError, match=r"several rows named \['x'\]"):
-        MultiView([a, a * 2])
-    assert len(MultiView([a])) == 3
-
-
-def test_frames_that_share_no_sample_are_refused_with_their_first_names():
-    a = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "y", "z"])
-    b = pd.DataFrame({"v": [1.0, 2]}, index=["X", "Y"])
+        MultiView([twice, twice * 2])
+    assert len(MultiView([twice])) == 3
+    other = pd.DataFrame({"v": [1.0, 2]}, index=["X", "Y"])
     with pytest.raises(InputError, match=r"'first' has no sample in common.*'x'.*'second' 'X'"):
-        MultiView({"first": a, "second": b})
+        MultiView({"first": FRAME, "second": other})
 
 
 def test_an_array_beside_frames_cannot_follow_their_order():
-    a = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "y", "z"])
-    with pytest.raises(InputError, match=r"'view2'.*another order than 'view1'"):
-        MultiView([a, a.iloc[::-1], np.ones((3, 1))])
-    assert len(MultiView([a, a * 2, np.ones((3, 1))])) == 3
-    with pytest.raises(
-        InputError, match=r"'view2' lacks 1 sample: 'z', .* give every view as a fr"
+    part = FRAME.iloc[:2]
+    assert len(MultiView([FRAME, FRAME * 2, np.ones((3, 1))])) == 3
+    for frames, message in (
+        ([FRAME, FRAME.iloc[::-1]], "'view2'.*another order than 'view1'"),
+        ([FRAME, part], "'view2' lacks 1 sample: 'z', .* give every view as a fr"),
+        ([part, FRAME], "'view1' lacks 1 sample: 'z'"),
     ):
-        MultiView([a, a.iloc[:2], np.ones((3, 1))])
-    with pytest.raises(InputError, match="'view1' lacks 1 sample: 'z'"):
-        MultiView([a.iloc[:2], a, np.ones((3, 1))])
+        with pytest.raises(InputError, match=message):
+            MultiView([*frames, np.ones((3, 1))])
 
 
 def test_labels_with_an_index_follow_the_samples():
-    a = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "y", "z"])
     labels = pd.Series([30, 10, 20], index=["z", "x", "y"])
-    np.testing.assert_array_equal(MultiView([a], labels=labels).labels, [10, 20, 30])
+    np.testing.assert_array_equal(MultiView([FRAME], labels=labels).labels, [10, 20, 30])
     with pytest.raises(InputError, match="labels"):
-        MultiView([a], labels=labels.iloc[:2])
+        MultiView([FRAME], labels=labels.iloc[:2])
 
 
 def test_kernel_frames_are_aligned_by_rows_and_columns():
@@ -62,13 +55,9 @@ def test_kernel_frames_are_aligned_by_rows_and_columns():
     np.testing.assert_array_equal(alone.views[0], K.to_numpy())
 
 
-# ---------------------------------------------------------------- samples that some views lack
-
-
 def test_frames_of_different_samples_are_joined_first_frame_first():
-    a = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "y", "z"])
     b = pd.DataFrame({"v": [True, False, True]}, index=["w", "z", "x"])
-    views = MultiView({"first": a, "second": b})
+    views = MultiView({"first": FRAME, "second": b})
     np.testing.assert_array_equal(views.index, ["x", "y", "z", "w"])
     np.testing.assert_array_equal(views["first"].ravel(), [1, 2, 3, np.nan])
     np.testing.assert_array_equal(views["second"].ravel(), [1, np.nan, 0, 1])
@@ -80,7 +69,7 @@ def test_frames_of_different_samples_are_joined_first_frame_first():
     )
     assert repr(views) == "MultiView(4 samples, 2 of them incomplete: first 1, second 1)"
     labels = pd.Series([4, 3, 2, 1], index=["w", "z", "y", "x"])
-    np.testing.assert_array_equal(MultiView([a, b], labels=labels).labels, [1, 2, 3, 4])
+    np.testing.assert_array_equal(MultiView([FRAME, b], labels=labels).labels, [1, 2, 3, 4])
     many = pd.DataFrame({"v": np.arange(20.0)})
     noted = MultiView([many, many.iloc[[0, 2, 4]]]).notes
     assert noted == ("View 'view2' lacks 17 samples: 1, 3, 5, 6, 7 and 12 more.",)
@@ -126,11 +115,8 @@ def test_kernels_lack_samples_in_rows_and_columns():
     rest = np.ix_([0, 1, 3], [0, 1, 3])
     np.testing.assert_array_equal(views.own_rows(1), K[rest])
     names = list("abcd")
-    frames = [
-        pd.DataFrame(K, names, names),
-        pd.DataFrame(K, names, names).iloc[[3, 0, 1], [0, 3, 1]],
-    ]
-    joined = MultiView(frames, kernels=True)
+    frame = pd.DataFrame(K, names, names)
+    joined = MultiView([frame, frame.iloc[[3, 0, 1], [0, 3, 1]]], kernels=True)
     np.testing.assert_array_equal(joined.own_rows(1), K[rest])
     gone[0, 1] = np.nan
     with pytest.raises(InputError, match=r"1 value that is.*row 0, column 1"):

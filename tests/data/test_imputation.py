@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.impute import KNNImputer, SimpleImputer
 
@@ -82,7 +83,6 @@ def test_rows_of_nan_only_are_missing_samples_still(name):
 
 
 def test_columns_with_too_many_gaps_are_left_out_and_named(tmp_path):
-    pd = pytest.importorskip("pandas")
     frames = {
         name: pd.DataFrame(view).add_prefix(f"{name}.")
         for name, view in zip(("rna", "dna"), with_gaps(), strict=True)

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -29,34 +30,17 @@ def model(**settings):
     return MKCDNM(3, random_state=0, n_init=2, **settings)
 
 
-# ---------------------------------------------------------------- frames
-
-
-@pytest.fixture
-def pd():
-    return pytest.importorskip("pandas", reason="pandas is an extra")
-
-
-@pytest.fixture
-def pl():
-    return pytest.importorskip("polars", reason="polars is not a dependency")
-
-
-def frames_of(library, views):
+def test_polars_columns_that_are_no_numbers_are_named(views):
+    pl = pytest.importorskip("polars", reason="polars is not a dependency")
     names = [f"c{i}" for i in range(10)]
-    return [library.DataFrame(dict(zip(names, view.T, strict=True))) for view in views.views]
-
-
-def test_polars_columns_that_are_no_numbers_are_named(pl, views):
-    frames = frames_of(pl, views)
+    frames = [pl.DataFrame(dict(zip(names, view.T, strict=True))) for view in views.views]
     with pytest.raises(InputError, match=r"'view1' has 1 non-numeric column \('kind'\)"):
         MultiView([frames[0].with_columns(pl.Series("kind", SAMPLES)), frames[1]])
     holes = frames[0].with_columns(pl.Series("h", [None] * 2 + [1.0] * 88))
     with pytest.raises(InputError, match="column 'h'"):
         model().fit([holes, frames[1]])
-    assert (
-        MultiView([frames[0].with_columns(pl.Series("b", [True] * 90)), frames[1]]).widths[0] == 11
-    )
+    whole = frames[0].with_columns(pl.Series("b", [True] * 90))
+    assert MultiView([whole, frames[1]]).widths[0] == 11
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -71,9 +55,6 @@ def test_the_embedding_comes_out_as_a_frame(library, views):
     assert isinstance(clone(line).set_output(transform="default").fit_transform(views), np.ndarray)
 
 
-# ---------------------------------------------------------------- scikit-learn, joblib
-
-
 def test_a_pipeline_predicts_and_transforms(views):
     X, owners = np.hstack(views.views), np.repeat(views.names, views.widths)
     line = make_pipeline(StandardScaler(), model(columns=owners)).fit(X[:60])
@@ -85,9 +66,6 @@ def test_a_pipeline_predicts_and_transforms(views):
     np.testing.assert_allclose(first.mean(axis=0), 0, atol=1e-12)
 
 
-# ---------------------------------------------------------------- MuData and AnnData
-
-
 def likeness(X, names, **obsm):
     """What is used of an AnnData, for machines without it."""
     return SimpleNamespace(
@@ -96,7 +74,7 @@ def likeness(X, names, **obsm):
     )  # fmt: skip
 
 
-def test_matrices_are_found_by_their_place(pd, views):
+def test_matrices_are_found_by_their_place(views):
     a, b, c = views.views
     whole = SimpleNamespace(
         mod={"rna": likeness(a, SAMPLES, X_pca=b), "atac": likeness(c, SAMPLES)},
@@ -135,13 +113,9 @@ def test_what_is_not_there_is_named(views):
 def test_modalities_in_and_answers_out(views):
     anndata = pytest.importorskip("anndata", reason="anndata comes with mkclust[omics]")
     mudata = pytest.importorskip("mudata", reason="mudata comes with mkclust[omics]")
-    pandas = pytest.importorskip("pandas")
-    obs = pandas.DataFrame(index=SAMPLES)
+    obs = pd.DataFrame(index=SAMPLES)
     a, b = views.views[:2]
-    rna, atac = (
-        anndata.AnnData(a, obs=obs.copy()),
-        anndata.AnnData(sp.csr_matrix(b), obs=obs.copy()),
-    )
+    rna, atac = (anndata.AnnData(X, obs=obs.copy()) for X in (a, sp.csr_matrix(b)))
     whole = mudata.MuData({"rna": rna, "atac": atac})
     fitted = cluster(whole, 3, verdict=False, random_state=0)
     omics.write_back(whole, fitted, key="found")

@@ -31,13 +31,16 @@ def test_a_kernel_close_to_the_identity_is_named(method):
         method.set_params(random_state=0).fit(KERNELS)
 
 
-def test_other_kernels_and_tables_are_not():
+def test_other_kernels_are_not_nor_samples_that_a_kernel_lacks():
     centered = X - X.mean(axis=0)
     given = {"wide": gaussian(1.0), "linear": centered @ centered.T, "constant": np.ones((60, 60))}
+    K = gaussian(1.0)
+    K[40:], K[:, 40:] = np.nan, np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("error", DegenerateWarning)
         warn_of_input(MultiView(given, kernels=True))
         warn_of_input(MultiView([np.array([[1.0, -1.0], [-1.0, 1.0]])], kernels=True))
+        warn_of_input(MultiView({"all": gaussian(1.0), "some": K}, kernels=True))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
@@ -56,14 +59,3 @@ def test_similarities_below_rounding_count_as_none():
     K = np.eye(6) + 4e-10 * (1 - np.eye(6))
     assert isolated_share(K) == 1.0
     assert isolated_share(np.eye(6) + 6e-10 * (1 - np.eye(6))) == 0.0
-
-
-def test_samples_that_a_kernel_lacks_are_not_counted():
-    K = gaussian(1.0)
-    K[40:], K[:, 40:] = np.nan, np.nan
-    present = np.ones((60, 2), dtype=bool)
-    present[40:, 1] = False
-    views = MultiView({"all": gaussian(1.0), "some": K}, present=present, kernels=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DegenerateWarning)
-        warn_of_input(views)

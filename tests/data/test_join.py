@@ -152,9 +152,8 @@ def test_a_key_can_be_named(planted, tmp_path):
 def test_ranks_are_features_and_notes_say_what_was_joined(planted):
     ranks = [pd.DataFrame(view).rank().astype(int).add_prefix("g") for view in planted.views]
     assert MultiView(ranks).widths == (10, 10)
-    found = MultiView(
-        frames(planted, IDS["whole"], "last", "SUBJID", seed=3), names=["rna", "protein"]
-    )
+    made = frames(planted, IDS["whole"], "last", "SUBJID", seed=3)
+    found = MultiView(made, names=["rna", "protein"])
     assert found.notes == (
         "Column 'SUBJID' of view 'rna' names the samples.",
         "Column 'SUBJID' of view 'protein' names the samples.",
@@ -165,18 +164,18 @@ def test_ranks_are_features_and_notes_say_what_was_joined(planted):
     assert MultiView(mixed).present is None
 
 
-def test_a_table_of_genes_by_samples_is_transposed(planted):
-    rna, protein = frames(planted, IDS["text"], "index")
-    views = MultiView({"rna": rna.T, "protein": protein})
-    assert views.widths == (10, 10) and "'rna' has the samples as columns" in views.notes[0]
-    np.testing.assert_array_equal(MultiView({"p": protein, "r": rna.T})["r"], rna)
-
-
-def test_a_table_of_annotations_is_named(planted):
+def test_frames_that_are_no_views_are_refused(planted):
+    a, b = (pd.DataFrame(view) for view in planted.views)
+    with pytest.raises(InputError, match="none has sample names"):
+        MultiView([a, b.iloc[:70]])
     clinical = pd.DataFrame({c: ["a", "b", "c"] * 30 for c in ("sex", "stage", "arm")})
     clinical["age"] = np.arange(N) % 7
     with pytest.raises(InputError, match=r"'clinical'.*looks like annotations.*Leave it out"):
-        MultiView({"rna": pd.DataFrame(planted.views[0]), "clinical": clinical})
+        MultiView({"rna": a, "clinical": clinical})
+    counts = pd.DataFrame(np.arange(4 * N).reshape(N, 4), index=IDS["text"])
+    counts.iloc[3, 1] = -(2**31)
+    with pytest.raises(InputError, match=r"NA of R .* row 3"):
+        MultiView([counts])
 
 
 QUESTIONS = {
@@ -195,11 +194,9 @@ def test_questions_refuse_other_data(planted, question, tmp_path, monkeypatch):
     made = frames(planted, IDS["text"], "index")
     model = load(GraphFusion(3, random_state=0).fit(made).save("m.npz"))
     ask(model, [frame.iloc[::-1] for frame in made])
+    changed = made[1].assign(v1_0=made[1]["v1_0"].where(made[1].index != "p7", 0.5))
     cases = {
-        r"'view2' has other values than in the fit, in 1 of 90 .*'p7'": [
-            made[0],
-            made[1].assign(v1_0=made[1]["v1_0"].where(made[1].index != "p7", 0.5)),
-        ],
+        r"'view2' has other values than in the fit, in 1 of 90 .*'p7'": [made[0], changed],
         r"lacks 1 of the 10 columns .*'v0_3'": [made[0].rename(columns={"v0_3": "x"}), made[1]],
         r"lacks 1 of the 10 columns .*'v1_9'": [made[0], made[1].iloc[:, :9]],
         r"has 1 column that the model was not fitted to: 'more'": [made[0].assign(more=1), made[1]],
@@ -253,6 +250,9 @@ def test_steps_are_shown(planted, capsys):
 
 def test_a_frame_of_features_by_samples_is_turned_in_every_call(planted):
     a, b = frames(planted, IDS["text"], "index")
+    for views in ({"a": a.T, "b": b}, {"b": b, "a": a.T}):
+        np.testing.assert_array_equal(MultiView(views)["a"], a)
+        assert any("'a' has the samples as columns" in note for note in MultiView(views).notes)
     model = mkclust.cluster({"a": a.T, "b": b}, 3, random_state=0)
     assert any("transposed" in note for note in model.notes_)
     for views in ({"a": a.T, "b": b}, {"a": a, "b": b}):
@@ -260,16 +260,3 @@ def test_a_frame_of_features_by_samples_is_turned_in_every_call(planted):
         explain(model, views)
     with pytest.warns(MissingRowsWarning):
         assert metrics.ari(model.labels_, model.predict({"a": a.T})) > 0.5
-
-
-def test_frames_of_other_length_without_names_are_refused(planted):
-    a, b = (pd.DataFrame(view) for view in planted.views)
-    with pytest.raises(InputError, match="none has sample names"):
-        MultiView([a, b.iloc[:70]])
-
-
-def test_a_missing_integer_of_r_is_no_value(planted):
-    counts = pd.DataFrame(np.arange(4 * N).reshape(N, 4), index=IDS["text"])
-    counts.iloc[3, 1] = -(2**31)
-    with pytest.raises(InputError, match=r"NA of R .* row 3"):
-        MultiView([counts])

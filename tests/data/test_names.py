@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,8 +13,6 @@ from mkclust import METHODS, GraphFusion, MultiView, load, metrics
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import ColumnsWarning, FileFormatError, InputError
 from mkclust.large import LargeViews
-
-pd = pytest.importorskip("pandas")
 
 N = 60
 SAMPLES = [f"patient{i}" for i in range(N)]
@@ -64,7 +63,7 @@ def test_predictions_follow_the_names(name, seed):
 
 @predicting
 def test_names_are_kept_and_saved(name, tmp_path):
-    model = fit_quietly(name, FRAMES, 3)
+    model = FITTED[name]
     for found in (model, load(model.save(tmp_path / "model.npz"))):
         assert found.sample_names_in_.tolist() == SAMPLES
         assert found.sample_names_in_.dtype == object
@@ -82,13 +81,11 @@ def test_names_are_kept_and_saved(name, tmp_path):
 @predicting
 def test_arrays_have_no_names(name, tmp_path):
     arrays = [frame.to_numpy() for frame in FRAMES.values()]
-    model = fit_quietly(name, FRAMES, 3)
-    expected = model.labels_
-    model = model.fit(arrays)  # the names of the earlier fit are forgotten
+    model = fit_quietly(name, FRAMES, 3).fit(arrays)  # the names of the earlier fit are forgotten
     assert not hasattr(model, "sample_names_in_")
     assert model.view_feature_names_in_ == [None, None]
     assert model.labels_series().index.tolist() == list(range(N))
-    np.testing.assert_array_equal(model.labels_, expected)
+    np.testing.assert_array_equal(model.labels_, FITTED[name].labels_)
     assert load(model.save(tmp_path / "model.npz")).view_feature_names_in_ == [None, None]
 
 
@@ -126,14 +123,12 @@ def test_missing_columns_are_named(name):
 
 @predicting
 def test_other_columns_are_ignored_with_a_warning(name):
-    wide = FRAMES["rna"].assign(note="text")[["note", *FRAMES["rna"].columns]]
-    with pytest.warns(ColumnsWarning, match="'rna': 1 column that .* ignored: 'note'"):
-        found = FITTED[name].predict({**FRAMES, "rna": wide})
-    np.testing.assert_array_equal(found, FITTED[name].labels_)
-    wide = MultiView({**FRAMES, "rna": FRAMES["rna"].assign(a=1.0, b=2.0)})
-    with pytest.warns(ColumnsWarning, match="2 columns that .* ignored: 'a', 'b'"):
-        found = FITTED[name].predict(wide)
-    np.testing.assert_array_equal(found, FITTED[name].labels_)
+    first = FRAMES | {"rna": FRAMES["rna"].assign(note="text")[["note", *FRAMES["rna"].columns]]}
+    last = MultiView(FRAMES | {"rna": FRAMES["rna"].assign(a=1.0, b=2.0)})
+    for wide, ignored in ((first, "1 column that .*: 'note'"), (last, "2 columns .*: 'a', 'b'")):
+        with pytest.warns(ColumnsWarning, match=f"'rna': {ignored}"):
+            found = FITTED[name].predict(wide)
+        np.testing.assert_array_equal(found, FITTED[name].labels_)
 
 
 def test_repeated_columns_are_matched_only_as_they_were():

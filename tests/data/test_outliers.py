@@ -31,13 +31,10 @@ def test_a_bad_row_is_named_in_a_fit(name, factor):
         METHODS[name](3, random_state=0).fit(with_bad_row(factor))
 
 
-def test_the_warning_names_the_sample_and_the_view():
+def test_the_warning_names_the_sample_and_the_view_and_counts_many():
     index = [f"patient-{i}" for i in range(120)]
     with pytest.warns(OutlierWarning, match=r"^sample patient-17: .* than usual in view2\. "):
         warn_of_outliers(with_bad_row(1e7, which=[1], index=index))
-
-
-def test_many_bad_rows_are_counted():
     views = [view.copy() for view in planted().views]
     views[0][:8] *= 1e8
     with pytest.warns(OutlierWarning, match=r"sample 4, 3 more: "):

@@ -1,6 +1,7 @@
 """MultiView: what it takes, how it is cut, and what it refuses."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -10,11 +11,6 @@ from mkclust.data.views import split_columns
 from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
-
-pd = pytest.importorskip("pandas")
-
-
-# ---------------------------------------------------------------- what is accepted
 
 
 def test_sizes_and_repr():
@@ -27,18 +23,11 @@ def test_sizes_and_repr():
 
 def test_a_multiview_of_a_multiview_is_the_same():
     for kernels in (False, True):
-        first = MultiView(
-            [np.eye(3), np.eye(3)],
-            names=["a", "b"],
-            kernels=kernels,
-            labels=[0, 1, 1],
-            index=["x", "y", "z"],
-            notes=["read from nowhere"],
-        )
+        known = {"labels": [0, 1, 1], "index": ["x", "y", "z"], "notes": ["read from nowhere"]}
+        first = MultiView({"a": np.eye(3), "b": np.eye(3)}, kernels=kernels, **known)
         again = MultiView(first)
-        assert again.names == first.names
+        assert again.names == first.names and again.notes == first.notes
         assert again.kernels is kernels
-        assert again.notes == first.notes
         np.testing.assert_array_equal(again.labels, first.labels)
         np.testing.assert_array_equal(again.index, first.index)
 
@@ -46,9 +35,6 @@ def test_a_multiview_of_a_multiview_is_the_same():
 def test_whole_and_true_or_false_columns_are_numbers():
     frame = pd.DataFrame({"i": [1, 2], "b": [True, False], "n": pd.array([3, 4], dtype="Int64")})
     np.testing.assert_array_equal(MultiView([frame]).views[0], [[1, 1, 3], [2, 0, 4]])
-
-
-# ---------------------------------------------------------------- slicing
 
 
 @pytest.mark.parametrize(
@@ -88,18 +74,14 @@ def test_a_view_by_name_and_several_by_select():
 
 def test_views_cannot_be_split_by_accident():
     views = MultiView(two())
-    with pytest.raises(TypeError, match="not a sequence of views"):
-        iter(views)
-    with pytest.raises(TypeError, match="not a sequence of views"):
-        list(views)
+    for call in (iter, list):
+        with pytest.raises(TypeError, match="not a sequence of views"):
+            call(views)
     with pytest.raises(TypeError, match="several tables"):
         np.asarray(views)
     for key in (0, (slice(None), 0), (slice(None), [0, 1]), 1.5, None):
         with pytest.raises(TypeError, match="indexed by rows"):
             views[key]
-
-
-# ---------------------------------------------------------------- what is refused, and how
 
 
 @pytest.mark.parametrize("bad", [np.inf, -np.inf])
@@ -162,37 +144,27 @@ def test_a_view_that_is_no_table_is_named(view, message):
         MultiView({"good": np.ones((5, 2)), "bad": view})
 
 
-@pytest.mark.parametrize("views", [[], {}, (), "abc", 5, None, iter([np.ones((3, 2))])])
-def test_no_views_at_all(views):
-    with pytest.raises(InputError):
-        MultiView(views)
-
-
-def test_names_must_differ_and_fit():
-    with pytest.raises(InputError, match="a occurs more than once"):
-        MultiView([np.ones((2, 1))] * 2, names=["a", "a"])
-    with pytest.raises(InputError, match="2 views but 1 names"):
-        MultiView([np.ones((2, 1))] * 2, names=["a"])
-
-
-def test_kernels_must_be_square_and_stacked_views_first():
-    with pytest.raises(InputError, match=r"kernel 'b' must be square, got shape \(4, 3\)"):
-        MultiView({"a": np.eye(4), "b": np.ones((4, 3))}, kernels=True)
-    with pytest.raises(InputError, match=r"\(views, n, n\).*moveaxis"):
-        MultiView(np.ones((4, 4, 2)), kernels=True)
-    with pytest.raises(InputError, match=r"\(views, n, n\)"):
-        MultiView(np.ones((2, 4, 3)), kernels=True)
-    with pytest.raises(InputError, match="kernels"):
-        MultiView(np.ones((2, 4, 4)))
-
-
-def test_labels_and_index_need_one_entry_per_sample():
-    for what in ("labels", "index"):
-        with pytest.raises(InputError, match=rf"{what} must have one entry per sample \(6\)"):
-            MultiView(two(), **{what: [1, 2, 3]})
-
-
-# ---------------------------------------------------------------- one table to views
+@pytest.mark.parametrize(
+    ("views", "options", "message"),
+    [
+        *((none, {}, "") for none in ([], {}, (), "abc", 5, None, iter([np.ones((3, 2))]))),
+        ([np.ones((2, 1))] * 2, {"names": ["a", "a"]}, "a occurs more than once"),
+        ([np.ones((2, 1))] * 2, {"names": ["a"]}, "2 views but 1 names"),
+        (
+            {"a": np.eye(4), "b": np.ones((4, 3))},
+            {"kernels": True},
+            r"kernel 'b' must be square, got shape \(4, 3\)",
+        ),
+        (np.ones((4, 4, 2)), {"kernels": True}, r"\(views, n, n\).*moveaxis"),
+        (np.ones((2, 4, 3)), {"kernels": True}, r"\(views, n, n\)"),
+        (np.ones((2, 4, 4)), {}, "kernels"),
+        (two(), {"labels": [1, 2, 3]}, r"labels must have one entry per sample \(6\)"),
+        (two(), {"index": [1, 2, 3]}, r"index must have one entry per sample \(6\)"),
+    ],
+)
+def test_what_is_no_set_of_views_is_refused(views, options, message):
+    with pytest.raises(InputError, match=message):
+        MultiView(views, **options)
 
 
 def test_columns_by_name_position_slice_and_owner():

@@ -38,18 +38,21 @@ def links_of(views, count=3, anchors=12, shares=(0.6, 0.4)) -> AnchorLinks:
     return AnchorLinks(tuple(views), np.ones((n, len(views)), dtype=bool), names, blocks, count)
 
 
+def links_by(block, views, count):
+    """Return links of one block, all rows as the sample."""
+    present = np.ones((views[0].shape[0], len(views)), dtype=bool)
+    names = tuple(f"view{p + 1}" for p in range(len(views)))
+    return AnchorLinks(tuple(views), present, names, (block,), count)
+
+
 def test_a_joint_block_adds_the_distances_of_dense_and_sparse_views(rng):
     table, words = rng.standard_normal((90, 4)), sp.csr_array(rng.poisson(0.3, (90, 30)) * 1.0)
     views, scales, groups = (table, words), np.array([0.7, 0.3]), np.arange(90) % 20
-    block = AnchorBlock(0, scales, groups, 1.0)
-    links = AnchorLinks(views, np.ones((90, 2), dtype=bool), ("table", "words"), (block,), 3)
+    links = links_by(AnchorBlock(0, scales, groups, 1.0), views, 3)
     points = [view_metrics(view, "x")[0][0].points for view in views]
-    together = np.hstack(
-        [np.sqrt(c) * (X.toarray() if sp.issparse(X) else X)
-         for c, X in zip(scales, points, strict=True)]
-    )  # fmt: skip
-    plain = AnchorBlock(0, np.ones(1), groups, 1.0)
-    expected = AnchorLinks((together,), np.ones((90, 1), dtype=bool), ("x",), (plain,), 3)
+    dense = [X.toarray() if sp.issparse(X) else X for X in points]
+    together = np.hstack([np.sqrt(c) * X for c, X in zip(scales, dense, strict=True)])
+    expected = links_by(AnchorBlock(0, np.ones(1), groups, 1.0), [together], 3)
     expected.__dict__["metrics"] = (((Metric("x", together, map_new=lambda rows: rows), 1.0),),)
     Z, _ = links(views)
     np.testing.assert_allclose(Z.toarray(), expected((together,))[0].toarray(), atol=1e-5)
@@ -60,20 +63,16 @@ def test_a_row_of_zeros_has_no_links_under_an_angular_metric(rng):
     counts[:, 0] += 1
     counts[7] = 0
     block = AnchorBlock(1, np.ones(1), np.arange(100) % 25, 1.0)
-    links = AnchorLinks((counts,), np.ones((100, 1), dtype=bool), ("words",), (block,), 4)
-    Z, degree = links([counts])
+    Z, degree = links_by(block, [counts], 4)([counts])
     assert degree[7] == 0 and not Z[[7]].toarray().any()
     np.testing.assert_allclose(np.delete(degree, 7), 1)
 
 
-def test_weights_sum_to_one_and_decrease_with_distance():
+def test_weights_sum_to_one_decrease_with_distance_and_end_at_a_right_angle():
     weights = link_weights(np.array([[0.0, 1.0, 4.0], [0.0, 0.0, 0.0]]), angular=False)
     np.testing.assert_allclose(weights.sum(axis=1), 1)
     np.testing.assert_allclose(weights[0], np.exp([0, -0.25, -1]) / np.exp([0, -0.25, -1]).sum())
     np.testing.assert_allclose(weights[1], 1 / 3)
-
-
-def test_a_right_angle_is_no_link():
     weights = link_weights(np.array([[1.0, 2.0], [2.0, 2.0]]), angular=True)
     np.testing.assert_array_equal(weights, [[1, 0], [0, 0]])
 
@@ -127,14 +126,11 @@ def test_a_row_that_a_view_lacks_has_no_links_there(rng):
 def test_sparse_views_stay_sparse(rng):
     counts = sp.csr_array(rng.poisson(0.05, (200, 300)).astype(float))
     metric = view_metrics(counts, "words")[1][0]
-    groups = anchor_groups(metric, 20, 0)
-    block = AnchorBlock(1, np.ones(1), groups, 1.0)
-    links = AnchorLinks((counts,), np.ones((200, 1), dtype=bool), ("words",), (block,), 4)
+    block = AnchorBlock(1, np.ones(1), anchor_groups(metric, 20, 0), 1.0)
+    links = links_by(block, [counts], 4)
     Z, _ = links([counts])
     assert sp.issparse(links._anchors[0][0])
-    dense = AnchorLinks(
-        (counts.toarray(),), np.ones((200, 1), dtype=bool), ("words",), (block,), 4
-    )([counts.toarray()])[0]
+    dense = links_by(block, [counts.toarray()], 4)([counts.toarray()])[0]
     np.testing.assert_allclose(Z.toarray(), dense.toarray(), atol=1e-5)
 
 
@@ -182,12 +178,10 @@ def test_new_rows_are_projected_as_fitted_ones(rng, slot):
 
 
 def test_principal_axes_do_not_depend_on_the_threads(rng):
-    metric = view_metrics(wide_view(rng, 1.0)[0], "x")[0][0]
-    row = np.ones((1, 400))
-    found = []
+    metric, found = view_metrics(wide_view(rng, 1.0)[0], "x")[0][0], []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            found.append(reduce_width(metric).map_new(row))
+            found.append(reduce_width(metric).map_new(np.ones((1, 400))))
     np.testing.assert_array_equal(*found)
 
 

@@ -1,14 +1,13 @@
 """Clinical columns compared with clusters: scipy's and lifelines' numbers, aligned by name."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2_contingency, kruskal
 
 from mkclust.exceptions import InputError
 from mkclust.inspection import annotations, compare_annotations
 from mkclust.inspection.annotations import corrected
-
-pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture
@@ -70,18 +69,20 @@ def test_samples_without_a_value_are_left_out_of_that_column(labels, table):
 
 
 def test_wrong_tables_are_refused(labels, table):
-    with pytest.raises(InputError, match="59 rows of annotations for 60 labels"):
-        compare_annotations(labels, table.iloc[1:])
-    with pytest.raises(InputError, match="no sample of the annotations has a cluster"):
-        compare_annotations(labels, table, index=range(60))
-    with pytest.raises(InputError, match=r"several rows are of one sample.*'patient 0'"):
-        compare_annotations(labels, pd.concat([table, table]), index=table.index)
-    with pytest.raises(InputError, match="must be a frame"):
-        compare_annotations(labels, {"a": [1]})
-    with pytest.raises(InputError, match="together"):
-        compare_annotations(labels, table, time="age")
-    with pytest.raises(InputError, match="no column 'days'"):
-        compare_annotations(labels, table, time="days", event="smoker")
+    for given, options, message in (
+        (table.iloc[1:], {}, "59 rows of annotations for 60 labels"),
+        (table, {"index": range(60)}, "no sample of the annotations has a cluster"),
+        (
+            pd.concat([table, table]),
+            {"index": table.index},
+            "several rows.*'patient 0'",
+        ),
+        ({"a": [1]}, {}, "must be a frame"),
+        (table, {"time": "age"}, "together"),
+        (table, {"time": "days", "event": "smoker"}, "no column 'days'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            compare_annotations(labels, given, **options)
 
 
 def test_corrections_bound_the_raw_values():

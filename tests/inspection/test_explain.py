@@ -146,10 +146,7 @@ class TestDifference:
         [
             (np.repeat([0, 0, 1], 20), "merges clusters 0 and 1"),
             (np.repeat([0, 3, 1, 2], [10, 10, 20, 20]), "splits cluster 0 (10 + 10)"),
-            (
-                np.repeat([1, 0, 1, 2], [19, 1, 20, 20]),
-                "divides clusters 0 and 1 diff",
-            ),
+            (np.repeat([1, 0, 1, 2], [19, 1, 20, 20]), "divides clusters 0 and 1 diff"),
             (np.repeat([0, 1, 2], [21, 19, 20]), "moves 1 samples between clusters"),
         ],
     )

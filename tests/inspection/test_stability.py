@@ -68,13 +68,13 @@ def test_clusters_of_a_refit_may_be_numbered_differently():
 
 
 def test_refits_are_fits_of_the_same_estimator_to_the_halves(views, monkeypatch):
-    fits = []
-    fit = GraphFusion.fit
-    monkeypatch.setattr(
-        GraphFusion,
-        "fit",
-        lambda self, X: (fits.append((len(X), self.n_neighbors)), fit(self, X))[1],
-    )
+    fits, fit = [], GraphFusion.fit
+
+    def recorded(self, X):
+        fits.append((len(X), self.n_neighbors))
+        return fit(self, X)
+
+    monkeypatch.setattr(GraphFusion, "fit", recorded)
     stability(GraphFusion(3, n_neighbors=7, random_state=0).fit(views), views, n_splits=2)
     assert fits == [(120, 7)] + [(60, 7)] * 4
 
@@ -89,29 +89,27 @@ def test_samples_that_some_views_lack(kind):
     assert found.agreement > 0.95 and len(found.samples) == 150
 
 
+@pytest.mark.parametrize(
+    ("k", "settings", "message"),
+    [
+        *(
+            (3, {"random_state": seed}, "random_state must be a whole number from 0 on")
+            for seed in (None, -1, 1.5, np.random.RandomState(0))
+        ),
+        *((3, {"n_splits": n}, "n_splits must be a whole number from 2 on") for n in (0, 1, 2.5)),
+        (61, {}, "halves of 120 samples are too few for 61 clusters"),
+    ],
+)
+def test_what_cannot_be_split_is_refused(views, k, settings, message):
+    with pytest.raises(InputError, match=message):
+        stability(GraphFusion(k), views, **settings)
+
+
 def test_other_views_than_fitted_are_refused(views):
     with pytest.raises(InputError, match="view1, view2, but got view1"):
         stability(GraphFusion(3, random_state=0).fit(views), views.select(["view1"]))
     with pytest.raises(InputError, match="must be an estimator"):
         stability(views, 3)
-
-
-@pytest.mark.parametrize("seed", [None, -1, 1.5, np.random.RandomState(0)])
-def test_splits_need_a_seed_that_can_be_repeated(views, seed):
-    with pytest.raises(InputError, match="random_state must be a whole number from 0 on"):
-        stability(GraphFusion(3), views, random_state=seed)
-
-
-@pytest.mark.parametrize("n_splits", [0, 1, 2.5])
-def test_too_few_splits_are_refused(views, n_splits):
-    with pytest.raises(InputError, match="n_splits must be a whole number from 2 on"):
-        stability(GraphFusion(3), views, n_splits=n_splits)
-
-
-def test_halves_with_fewer_samples_than_clusters_are_refused():
-    views = make_views(12, 2, 2, noise=0.3, random_state=0)
-    with pytest.raises(InputError, match="halves of 12 samples are too few for 8 clusters"):
-        stability(GraphFusion(8), views)
 
 
 def test_a_sample_is_drawn_from_many_rows(monkeypatch):

@@ -96,9 +96,6 @@ def test_the_same_labels_from_every_format(tmp_path, kind, straight):
     assert len(inspect(tmp_path if kind in ("csv", "xlsx") else write(tmp_path, kind))) in (1, 2)
 
 
-# ---------------------------------------------------------------- folders
-
-
 def save(folder, **tables):
     for name, table in tables.items():
         if isinstance(table, str):

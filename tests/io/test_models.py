@@ -125,12 +125,8 @@ def test_other_and_damaged_files_are_refused(saved, tmp_path):
     short = {n: a[:50] if a.shape == (60, 3) else a for n, a in arrays.items()}
     deep = np.frombuffer(b'{"format": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", dtype=np.uint8)
     objects = np.array([print], dtype=object)
-    for changed in (
-        {"X": np.ones(3)},
-        short,
-        arrays | {"document": deep},
-        arrays | {"odd": objects},
-    ):
+    other = {"X": np.ones(3)}
+    for changed in (other, short, arrays | {"document": deep}, arrays | {"odd": objects}):
         np.savez(saved, **changed)
         with pytest.raises(FileFormatError, match=r"model\.npz"):
             mkclust.load(saved)

@@ -119,9 +119,6 @@ def test_nothing_is_unpickled(tmp_path):
     assert inspect(path)[0].kind == "object" and not (tmp_path / "sprung").exists()
 
 
-# ---------------------------------------------------------------- MuData and AnnData
-
-
 @pytest.fixture
 def h5ad(tmp_path):
     path = tmp_path / "cells.h5ad"

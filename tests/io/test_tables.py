@@ -153,9 +153,6 @@ def test_damaged_gzip_is_refused(table):
         read_table(path)
 
 
-# ---------------------------------------------------------------- workbooks
-
-
 @pytest.fixture
 def workbook(tmp_path):
     openpyxl = pytest.importorskip("openpyxl", reason="openpyxl comes with mkclust[excel]")
@@ -203,8 +200,6 @@ def test_a_damaged_workbook_is_refused(tmp_path):
         with pytest.raises(FileFormatError, match=r"a\.xlsx: not a readable workbook"):
             call(tmp_path / "a.xlsx")
 
-
-# ---------------------------------------------------------------- annotations
 
 SAMPLES = [f"{i:03d}" for i in range(1, 31)]
 ORDER = np.random.default_rng(0).permutation(30)

@@ -102,19 +102,15 @@ def test_parameters_that_are_not_a_mapping_are_refused(params):
         MKCDNM(2, kernel="rbf", kernel_params=params).fit([table(), table()])
 
 
-def test_an_asymmetric_kernel_is_refused_with_the_place():
-    K = random_kernel()
-    K[4, 9] += 0.5
-    with pytest.raises(InputError, match=r"'view1' is not symmetric.*\((4, 9|9, 4)\)"):
-        bank([K], "precomputed", kernels=True)[0]
-
-
-def test_asymmetry_within_rounding_is_evened_out():
+def test_asymmetry_is_refused_with_the_place_and_within_rounding_evened_out():
     K = random_kernel()
     noisy = K * (1 + 1e-13 * np.random.default_rng(0).standard_normal(K.shape))
     found = bank([noisy], "precomputed", kernels=True)[0]
     np.testing.assert_array_equal(found, found.T)
     np.testing.assert_allclose(found, bank([K], "precomputed", kernels=True)[0], atol=1e-9)
+    K[4, 9] += 0.5
+    with pytest.raises(InputError, match=r"'view1' is not symmetric.*\((4, 9|9, 4)\)"):
+        bank([K], "precomputed", kernels=True)[0]
 
 
 def test_single_precision_kernels_are_judged_by_their_own_rounding():
@@ -128,13 +124,9 @@ def test_single_precision_kernels_are_judged_by_their_own_rounding():
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 
-def indefinite_kernel():
-    V = np.linalg.qr(table(20, 20))[0]
-    return (V * np.linspace(3, -1, 20)) @ V.T
-
-
 def test_an_indefinite_kernel_is_refused_shifted_or_used_as_asked():
-    K = indefinite_kernel()
+    V = np.linalg.qr(table(20, 20))[0]
+    K = (V * np.linspace(3, -1, 20)) @ V.T
     K = (K + K.T) / 2
     J = np.eye(20) - 1 / 20
     lowest = np.linalg.eigvalsh(J @ K @ J)[0]
@@ -156,10 +148,9 @@ def test_a_distance_matrix_is_refused_as_such(center, normalize, indefinite):
     X = table(30, 3)
     D = ((X[:, None] - X[None]) ** 2).sum(-1)
     settings = {"center": center, "normalize": normalize, "indefinite": indefinite}
+    message = r"'view1'.*diagonal is zero.*distance matrix"
     for given in (np.sqrt(D), D.astype(np.float32), sp.csr_array(D)):
-        with pytest.raises(
-            InputError, match=r"'view1'.*diagonal is zero.*distance matrix"
-        ) as found:
+        with pytest.raises(InputError, match=message) as found:
             bank([given], "precomputed", kernels=True, **settings)[0]
         assert "constant" not in str(found.value)
 
@@ -167,18 +158,15 @@ def test_a_distance_matrix_is_refused_as_such(center, normalize, indefinite):
 def test_an_affinity_without_self_similarity_is_refused_as_such():
     A = fitted_kernel("gaussian", {}, table(30, 3)).matrix()
     np.fill_diagonal(A, 0.0)
-    message = r"diagonal is zero.*affinity without self-similarity"
-    with pytest.raises(InputError, match=message):
-        bank([A], "precomputed", kernels=True)[0]
     ring = np.roll(np.eye(12), 1, axis=0) + np.roll(np.eye(12), -1, axis=0)
-    with pytest.raises(InputError, match=message):
-        bank([ring], "precomputed", kernels=True, indefinite="ignore")[0]
-
-
-def test_a_distance_matrix_with_a_small_diagonal_is_not_called_constant():
     X = table(30, 3)
-    D = ((X[:, None] - X[None]) ** 2).sum(-1) + 1e-3 * np.eye(30)
-    with pytest.raises(InputError, match="no sample has a positive similarity to itself after"):
-        bank([D], "precomputed", kernels=True, indefinite="ignore")[0]
-    with pytest.raises(InputError, match="similarity to itself, the largest is -1"):
-        bank([-np.eye(4)], "precomputed", kernels=True, indefinite="ignore", center=False)[0]
+    near_distances = ((X[:, None] - X[None]) ** 2).sum(-1) + 1e-3 * np.eye(30)
+    ignored = {"indefinite": "ignore"}
+    for given, settings, message in (
+        (A, {}, "diagonal is zero.*affinity without self-similarity"),
+        (ring, ignored, "diagonal is zero.*affinity without self-similarity"),
+        (near_distances, ignored, "no sample has a positive similarity to itself after"),
+        (-np.eye(4), ignored | {"center": False}, "similarity to itself, the largest is -1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            bank([given], "precomputed", kernels=True, **settings)[0]

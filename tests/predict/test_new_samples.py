@@ -93,9 +93,6 @@ def test_samples_may_lack_views(views):
     np.testing.assert_allclose(model.transform(sparse), model.transform(gaps), atol=1e-10)
 
 
-# ---------------------------------------------------------------- given kernels and functions
-
-
 def test_kernel_columns_place_new_samples(views):
     kernels = np.stack([view @ view.T for view in views.views])
     train, test = slice(0, 80), slice(80, 120)
@@ -166,9 +163,6 @@ def test_kernels_that_cannot_be_extended_are_refused(views):
 
     with pytest.raises(InputError, match="must not depend on any others"):
         fit(views, kernel=scaled_by_all).predict(views[:5])
-
-
-# ---------------------------------------------------------------- errors
 
 
 def test_only_fitted_models_and_methods_with_an_extension_predict(views):

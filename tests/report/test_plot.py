@@ -29,16 +29,11 @@ def drawn(draw, found):
     return made
 
 
-@pytest.mark.parametrize("draw", SHARED, ids=lambda draw: draw.__name__)
-def test_plots_of_both_estimators(draw, model, published):
-    drawn(draw, model)
-    drawn(draw, published)
-
-
-def test_plots_of_one_estimator(model, published):
-    drawn(plot.weights, model)
-    drawn(plot.noise, published)
-    drawn(plot.evolution, published)
+def test_plots_of_estimators(model, published):
+    for draw in (*SHARED, plot.weights):
+        drawn(draw, model)
+    for draw in (*SHARED, plot.noise, plot.evolution):
+        drawn(draw, published)
 
 
 def test_plots_of_answers(model, views, choice):

@@ -88,9 +88,8 @@ def test_the_charts_have_their_data(page, model, choice):
     assert titles == ["Fused graph", *(view["name"] for view in data["views"])]
     assert len(data["blocks"]["images"]) == 5 and data["blocks"]["cells"] == 90
     assert data["choice"]["ks"] == [2, 3, 4] and data["choice"]["chosen"] == choice.k
-    np.testing.assert_allclose(
-        data["choice"]["held_out"], [row.held_out for row in choice.table], atol=5e-4
-    )
+    held_out = [row.held_out for row in choice.table]
+    np.testing.assert_allclose(data["choice"]["held_out"], held_out, atol=5e-4)
 
 
 def test_conflicts_and_other_answers(contradicting, tmp_path):
@@ -109,9 +108,8 @@ def test_conflicts_and_other_answers(contradicting, tmp_path):
 
 def test_no_structure_is_said_first(tmp_path):
     rng = np.random.default_rng(0)
-    noise = MultiView(
-        [rng.standard_normal((80, 4)) for _ in range(2)], index=[f"p{i}" for i in range(80)]
-    )
+    tables = [rng.standard_normal((80, 4)) for _ in range(2)]
+    noise = MultiView(tables, index=[f"p{i}" for i in range(80)])
     model = GraphFusion(3, random_state=0).fit(noise)
     found = mkclust.choose_k(model, noise, (2, 4))
     stable = stability(model, noise, n_splits=2)
@@ -167,10 +165,8 @@ def test_names_from_data_cannot_become_markup(tmp_path):
     table = pd.DataFrame({HOSTILE: np.array(["x", HOSTILE])[np.arange(40) % 2]})
     model.fit(views)
     answers = [compare_annotations(model.labels_, table)]
-    path = write_report(
-        model, tmp_path / "x.html", views, answers=answers, notes=[HOSTILE], command=HOSTILE
-    )
-    page = Page(path)
+    given = {"answers": answers, "notes": [HOSTILE], "command": HOSTILE}
+    page = Page(write_report(model, tmp_path / "x.html", views, **given))
     assert not [a for tag, a in page.elements if tag == "img" or "onerror" in a]
     assert len(page.scripts) == 4 and "<img" not in page.scripts[0]
     assert page.data["views"][0]["name"].endswith(HOSTILE)
@@ -193,9 +189,8 @@ def test_a_page_without_views_or_with_one(model, views, tmp_path):
     assert page.data["samples"]["names"][:2] == ["patient 0", "patient 1"]
     assert "classes" not in page.sections() and "SHA-256" not in page.text
     alone = views.select(["view1"])
-    page = Page(
-        write_report(GraphFusion(3, random_state=0).fit(alone), tmp_path / "one.html", alone)
-    )
+    model = GraphFusion(3, random_state=0).fit(alone)
+    page = Page(write_report(model, tmp_path / "one.html", alone))
     assert "All pairs of views" not in page.text
     assert "View influence was not computed: there is one view only." in page.text
 
