@@ -1,7 +1,5 @@
 """What every method must do: the same interface, sensible answers on tiny data, clear errors."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 
@@ -21,16 +19,8 @@ def planted():
     return make_views(60, 3, 3, noise=0.3, separation=6.0, random_state=0)
 
 
-@pytest.fixture(scope="module")
-def fitted(planted):
-    """A method fitted to the planted views, once for all tests that only look at it."""
-    return cache(lambda name: fit_quietly(name, planted, 3))
-
-
 def assert_valid(model, n, k):
-    assert model.labels_.shape == (n,)
-    assert model.labels_.dtype.kind == "i"
-    assert model.labels_.min() == 0
+    assert model.labels_.shape == (n,) and model.labels_.dtype.kind == "i"
     found = np.unique(model.labels_)
     assert found.tolist() == list(range(len(found)))  # no number without a sample
     for attribute in ("embedding_", "graph_", "weights_", "objective_history_"):
@@ -39,13 +29,6 @@ def assert_valid(model, n, k):
     if hasattr(model, "embedding_"):
         width = n_components_for(n, k) if model.name == "graph-fusion" else k
         assert model.embedding_.shape == (n, width)
-
-
-@every_method
-def test_planted_clusters_are_recovered(name, planted, fitted):
-    model = fitted(name)
-    assert_valid(model, 60, 3)
-    assert metrics.accuracy(planted.labels, model.labels_) == 1.0
 
 
 @every_method
@@ -62,9 +45,9 @@ def test_precomputed_kernels_are_left_alone_and_equal_features(name, planted):
 
 
 @every_method
-def test_one_view_and_copies_of_views(name, planted):
+def test_planted_clusters_are_recovered_from_views_one_view_and_copies(name, planted):
     first = planted.views[0]
-    for views in ([first], [*planted.views, first], [first] * 3):
+    for views in (planted, [first], [*planted.views, first], [first] * 3):
         model = fit_quietly(name, views, 3)
         assert_valid(model, 60, 3)
         assert metrics.accuracy(planted.labels, model.labels_) == 1.0

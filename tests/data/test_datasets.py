@@ -20,25 +20,13 @@ MFEAT = {
 }
 
 
-@pytest.fixture(scope="module")
-def mfeat():
-    return load_mfeat()
-
-
-def test_mfeat_has_200_of_each_digit_in_order(mfeat):
+def test_mfeat_equals_its_source_and_ships_with_its_attribution():
+    mfeat = load_mfeat()
     assert mfeat.names == tuple(MFEAT)
-    assert len(mfeat) == 2000
     assert np.array_equal(mfeat.labels, np.repeat(np.arange(10), 200))
-
-
-@pytest.mark.parametrize("name", MFEAT)
-def test_mfeat_equals_its_source(mfeat, name):
-    width, digest = MFEAT[name]
-    assert mfeat[name].shape == (2000, width)
-    assert hashlib.sha256(mfeat[name].astype("<f8").tobytes()).hexdigest() == digest
-
-
-def test_mfeat_ships_with_its_attribution():
+    for name, (width, digest) in MFEAT.items():
+        assert mfeat[name].shape == (2000, width)
+        assert hashlib.sha256(mfeat[name].astype("<f8").tobytes()).hexdigest() == digest
     text = files("mkclust.data").joinpath("MFEAT.md").read_text(encoding="utf-8")
     assert "10.24432/C5HC70" in text and "CC BY 4.0" in text
 

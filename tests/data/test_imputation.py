@@ -83,10 +83,8 @@ def test_rows_of_nan_only_are_missing_samples_still(name):
 
 
 def test_columns_with_too_many_gaps_are_left_out_and_named(tmp_path):
-    frames = {
-        name: pd.DataFrame(view).add_prefix(f"{name}.")
-        for name, view in zip(("rna", "dna"), with_gaps(), strict=True)
-    }
+    rna, dna = map(pd.DataFrame, with_gaps())
+    frames = {"rna": rna.add_prefix("rna."), "dna": dna.add_prefix("dna.")}
     frames["rna"]["bad"] = np.where(np.arange(N) < 31, np.nan, 1.0)
     frames["rna"]["half"] = np.where(np.arange(N) < 30, np.nan, np.arange(N))
     with pytest.warns(ColumnsWarning, match=r"'rna': 1 column .*half of the .* left out: 'bad'"):
@@ -95,9 +93,8 @@ def test_columns_with_too_many_gaps_are_left_out_and_named(tmp_path):
     assert "bad" in model.view_feature_names_in_[0]
     turned = {name: frame.iloc[:, ::-1] for name, frame in reversed(frames.items())}
     np.testing.assert_array_equal(model.predict(turned), model.labels_)
-    np.testing.assert_array_equal(
-        load(model.save(tmp_path / "m.npz")).predict(frames), model.labels_
-    )
+    again = load(model.save(tmp_path / "m.npz"))
+    np.testing.assert_array_equal(again.predict(frames), model.labels_)
     arrays = [frame.to_numpy() for frame in frames.values()]
     np.testing.assert_array_equal(model.predict(arrays), model.labels_)
     with pytest.raises(InputError, match=r"'rna' of X has 11 features, .* expecting 12"):

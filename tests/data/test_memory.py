@@ -2,6 +2,7 @@
 
 import threading
 import weakref
+from contextvars import copy_context
 
 from mkclust.data.memory import make_once, shared_views
 
@@ -38,8 +39,6 @@ def test_the_owner_of_a_key_lives_as_long_as_the_block():
 
 
 def test_a_second_thread_waits_for_the_first():
-    from contextvars import copy_context
-
     started, proceed, calls = threading.Event(), threading.Event(), []
 
     def make():
@@ -48,14 +47,12 @@ def test_a_second_thread_waits_for_the_first():
         proceed.wait(5)
         return len(calls)
 
+    def ask():
+        found.append(make_once("a", None, make))
+
     found = []
     with shared_views():
-        threads = [
-            threading.Thread(
-                target=copy_context().run, args=(lambda: found.append(make_once("a", None, make)),)
-            )
-            for _ in range(2)
-        ]
+        threads = [threading.Thread(target=copy_context().run, args=(ask,)) for _ in range(2)]
         threads[0].start()
         started.wait(5)
         threads[1].start()

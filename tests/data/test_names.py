@@ -20,17 +20,14 @@ PREDICTING = [name for name in METHODS if hasattr(METHODS[name], "predict")]
 predicting = pytest.mark.parametrize("name", PREDICTING)
 
 
-def frames():
-    views = make_views(N, 3, 2, noise=0.3, separation=6.0, random_state=0)
-    return {
-        name: pd.DataFrame(
-            view, index=SAMPLES, columns=[f"{name}.{j}" for j in range(view.shape[1])]
-        )
-        for name, view in zip(("rna", "protein"), views.views, strict=True)
-    }
-
-
-FRAMES = frames()
+FRAMES = {
+    name: pd.DataFrame(view, index=SAMPLES).add_prefix(f"{name}.")
+    for name, view in zip(
+        ("rna", "protein"),
+        make_views(N, 3, 2, noise=0.3, separation=6.0, random_state=0).views,
+        strict=True,
+    )
+}
 FITTED = {name: fit_quietly(name, FRAMES, 3) for name in PREDICTING}
 
 

@@ -24,25 +24,17 @@ from mkclust.inspection.null_model import NullModel
 from mkclust.metrics import ari
 
 
-@pytest.fixture(scope="module")
-def found():
-    return choose_k(GraphFusion(2), make_views(150, 5, 3, noise=0.8, random_state=5), (2, 8))
-
-
-def test_planted_clusters_are_counted(found):
+def test_planted_clusters_are_counted_and_the_table_says_what_splits():
+    found = choose_k(GraphFusion(2), make_views(150, 5, 3, noise=0.8, random_state=5), (2, 8))
     assert found.k == 5 and found.structure and found.p_value < 0.001
     assert found.low <= 5 <= found.high
     assert [row.k for row in found.table] == list(range(2, 9))
     best = found.table[3]
     assert best.held_out == max(row.held_out for row in found.table)
     assert best.null < best.null_high < min(best.tested, best.modularity)
-
-
-def test_the_table_says_what_splits(found):
-    five = found.table[3]
     assert all(sum(row.sizes) == 150 and len(row.sizes) == row.k for row in found.table)
-    assert five.sizes == tuple(sorted(five.sizes, reverse=True)) == (30,) * 5
-    assert found.table[0].splits == () and five.splits == ((60, (30, 30)),)
+    assert best.sizes == (30,) * 5
+    assert found.table[0].splits == () and best.splits == ((60, (30, 30)),)
     assert "5 clusters: 30 30 30 30 30 (split: 60 into 30 + 30)" in found.tree()
     assert found.to_frame()["held_out"].idxmax() == 5
 

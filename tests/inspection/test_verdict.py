@@ -60,15 +60,11 @@ def test_it_never_stands_in_the_way():
     assert not hasattr(cluster(np.arange(8.0).reshape(4, 2), 2, verdict=False), "verdict_")
 
 
-def test_it_says_the_reproducibility_that_stability_and_the_report_say():
+def test_it_says_the_reproducibility_of_stability_and_takes_refits_at_hand():
     views = make_views(120, 3, 2, noise=2.5, random_state=0)
     model = cluster(views, 3, random_state=0)
     same = mkclust.inspection.confidence(model, views)
     assert model.verdict_.confidence.refits == 10 and model.verdict_.reproducibility == same.mean
-
-
-def test_a_model_of_any_method_is_judged_with_refits_at_hand():
-    views = make_views(90, 3, 2, noise=0.5, random_state=0)
     model = GraphFusion(3, random_state=0).fit(views)
     refits = mkclust.stability(model, views, n_splits=2)
     assert verdict(model, views, stability=refits).confidence.refits == 4

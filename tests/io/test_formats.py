@@ -192,9 +192,8 @@ def test_genes_by_samples_are_transposed_by_names(tmp_path):
     np.testing.assert_array_equal(views["rna"], rna)
     assert views.feature_names[1].tolist()[:2] == ["TP53", "TP53.1"]
     save(tmp_path, rna=rna.T, protein=protein.T[NAMES[::-1]])
-    np.testing.assert_array_equal(
-        pd.DataFrame(read(tmp_path)["rna"], read(tmp_path).index).loc[NAMES], rna
-    )
+    views = read(tmp_path)
+    np.testing.assert_array_equal(pd.DataFrame(views["rna"], views.index).loc[NAMES], rna)
     assert read(tmp_path, transpose=False, views=["rna"]).widths == (60,)
     genes = rna.T.set_axis([f"ENSG{i:011d}" for i in range(10)])
     save(tmp_path, rna=genes, protein=genes)  # the same genes in both are not taken for samples

@@ -109,18 +109,16 @@ def test_components_are_found_on_all_rows():
     rng = np.random.default_rng(0)
     U = np.linalg.qr(rng.standard_normal((2000, 9)) - 5)[0]
     X = (U - U.mean(axis=0)) @ np.linalg.svd(U - U.mean(axis=0), full_matrices=False)[2].T
-    tables = [
-        X * np.geomspace(9, 1, 9),
-        rng.poisson(0.3, (2000, 5)),
-        rng.standard_normal((2000, 4)),
-    ]
+    counts, numbers = rng.poisson(0.3, (2000, 5)), rng.standard_normal((2000, 4))
+    tables = [X * np.geomspace(9, 1, 9), counts, numbers]
     stored = LargeViews([da.from_array(table, chunks=(170, 4)) for table in tables])
     assert stored.kinds == MultiView(tables).kinds == ("components", "counts", "measurements")
     assert stored.take(np.arange(90)).kinds == stored.kinds
-    with pytest.warns(UnrelatedWarning, match="no two views agree"):
-        one = fit(tables)
-    with pytest.warns(UnrelatedWarning, match="no two views agree"):
-        two = fit(stored)
+    fits = []
+    for views in (tables, stored):
+        with pytest.warns(UnrelatedWarning, match="no two views agree"):
+            fits.append(fit(views))
+    one, two = fits
     np.testing.assert_array_equal(one.labels_, two.labels_)
     assert one.metrics_ == two.metrics_ and "not scaled" in two.notes_[-1]
 
@@ -135,10 +133,7 @@ def test_arrays_in_memory_need_no_dask_and_stored_rows_say_so(views, labels, tmp
 
 
 def test_small_stored_views_and_kept_names(views, tmp_path):
-    stored = {
-        name: store(X, "parquet", tmp_path / name)
-        for name, X in zip(views.names, views.views, strict=True)
-    }
+    stored = {name: store(views[name], "parquet", tmp_path / name) for name in views.names}
     model = GraphFusion(K, random_state=0).fit(stored)
     assert model.neighbor_search_ == "exact"
     exact = GraphFusion(K, random_state=0).fit(views)
@@ -292,11 +287,11 @@ class TestKMeans:
 def cluster():
     """Two workers, forked from a server that has imported what they need."""
     distributed = pytest.importorskip("distributed")
+    method = {"distributed.worker.multiprocessing-method": "forkserver"}
+    workers = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
-        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as found,
+        dask.config.set(method),
+        distributed.LocalCluster(**workers, dashboard_address=None) as found,
     ):
         yield found
 

@@ -32,16 +32,11 @@ def test_as_many_workers_as_blas_had_threads_and_no_more():
 
 def test_blas_has_one_thread_inside_and_its_own_number_after():
     with threadpool_limits(2, user_api="blas"):
-        inside = in_parallel(lambda _: blas_threads_now(), range(3), at_once=2)
-        assert inside == [{1}] * 3
+        assert in_parallel(lambda _: blas_threads_now(), range(3), at_once=2) == [{1}] * 3
         assert blas_threads_now() == {2}
         with pytest.raises(ZeroDivisionError):
             in_parallel(lambda x: 1 / x, [1, 0], at_once=2)
-        assert blas_threads_now() == {2}
-
-
-def test_one_at_a_time_leaves_blas_alone():
-    with threadpool_limits(2, user_api="blas"):
+        assert blas_threads_now() == {2}  # one at a time leaves it alone
         assert in_parallel(lambda _: blas_threads_now(), range(2), at_once=1) == [{2}] * 2
 
 
@@ -54,11 +49,11 @@ def test_progress_reaches_the_listener_of_the_caller():
 
 def test_products_do_not_depend_on_the_number_of_workers():
     X = np.random.default_rng(0).standard_normal((300, 200))
-    with threadpool_limits(2):
-        two = in_parallel(lambda s: (s * X) @ X.T, [1.0, 2.0], at_once=2)
-    with threadpool_limits(1):
-        one = in_parallel(lambda s: (s * X) @ X.T, [1.0, 2.0], at_once=2)
-    np.testing.assert_array_equal(two, one)
+    found = []
+    for workers in (1, 2):
+        with threadpool_limits(workers):
+            found.append(in_parallel(lambda s: (s * X) @ X.T, [1.0, 2.0], at_once=2))
+    np.testing.assert_array_equal(*found)
 
 
 def test_overlapping_blocks_of_several_threads_leave_blas_as_it_was():

@@ -16,11 +16,6 @@ def views():
     return make_views(90, 3, 3, noise=1.5, random_state=0)
 
 
-@pytest.fixture(scope="module")
-def model(views):
-    return GraphFusion(3, random_state=0).fit(views[:80])
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_with_an_embedding_has_probabilities(name, views):
     model = fit_quietly(name, views, 3)
@@ -54,11 +49,7 @@ def test_the_mean_of_the_largest_follows_the_purity_of_planted_clusters(noise, l
     assert model.membership_.max(axis=1).mean() == pytest.approx(purity, abs=0.15)
 
 
-def test_rows_at_their_centers_are_certain():
-    centers = np.eye(3)
-    np.testing.assert_array_equal(membership(centers, centers, 0.0), np.eye(3))
-
-
-def test_small_clusters_are_less_certain_at_the_same_inertia_per_row():
-    many, few = (temperature(0.2 * n, n, 5, 1.0) for n in (5000, 50))
+def test_rows_at_their_centers_are_certain_and_small_clusters_less_so():
+    np.testing.assert_array_equal(membership(np.eye(3), np.eye(3), 0.0), np.eye(3))
+    many, few = (temperature(0.2 * n, n, 5, 1.0) for n in (5000, 50))  # equal inertia per row
     assert few > many == pytest.approx(0.2, rel=0.01)

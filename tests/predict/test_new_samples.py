@@ -100,11 +100,9 @@ def test_kernel_columns_place_new_samples(views):
     own = [np.diagonal(K)[test] for K in kernels]
     labels = model.predict(kernels[:, test, train], self_similarity=own)
     np.testing.assert_array_equal(labels, fit(views[:80], kernel="linear").predict(views[80:]))
-    given = MultiView(list(kernels[:, train, train]), kernels=True)
-    assert_own_rows(model, given)
-    named = fit(
-        {"a": kernels[0][train, train], "b": kernels[1][train, train]}, kernel="precomputed"
-    )
+    assert_own_rows(model, MultiView(list(kernels[:, train, train]), kernels=True))
+    fitted = dict(zip("ab", kernels[:, train, train], strict=False))
+    named = fit(fitted, kernel="precomputed")
     by_name = {"b": kernels[1][test, train], "a": kernels[0][test, train]}
     assert named.predict(by_name, self_similarity={"a": own[0], "b": own[1]}).shape == (40,)
 
