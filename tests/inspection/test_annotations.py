@@ -69,6 +69,7 @@ def test_samples_without_a_value_are_left_out_of_that_column(labels, table):
 
 
 def test_wrong_tables_are_refused(labels, table):
+    twice = pd.concat([table, table])
     for given, options, message in (
         (table.iloc[1:], {}, "59 rows of annotations for 60 labels"),
         (table, {"index": range(60)}, "no sample of the annotations has a cluster"),

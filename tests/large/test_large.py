@@ -240,11 +240,13 @@ class TestFaults:
         words = tmp_path / "words"
         words.mkdir()
         pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]}).to_parquet(words / "part-0.parquet")
-        (tmp_path / "a.txt").write_text("1")
+        for name in ("a.txt", "a.what"):
+            (tmp_path / name).write_text("1")
         unknown = da.from_array(np.zeros((9, 2)))[da.from_array(np.arange(9)) > 3]
         for value, problem in [
             (words, r"number columns only, not \['b'\]"),
-            (tmp_path / "a.txt", "neither .npy nor .parquet"),
+            (tmp_path / "a.txt", r"read as a whole: pass mkclust\.read"),
+            (tmp_path / "a.what", "neither .npy nor .parquet"),
             (unknown, "compute_chunk_sizes"),
             (da.zeros((9,)), "rows x columns"),
             (da.from_array(np.array([["x"]])), "numbers are needed"),
