@@ -122,8 +122,8 @@ def test_missing_columns_are_named(name):
 def test_other_columns_are_ignored_with_a_warning(name):
     first = FRAMES | {"rna": FRAMES["rna"].assign(note="text")[["note", *FRAMES["rna"].columns]]}
     last = MultiView(FRAMES | {"rna": FRAMES["rna"].assign(a=1.0, b=2.0)})
-    for wide, ignored in ((first, "1 column that .*: 'note'"), (last, "2 columns .*: 'a', 'b'")):
-        with pytest.warns(ColumnsWarning, match=f"'rna': {ignored}"):
+    for wide, count, names in ((first, "1 column", "'note'"), (last, "2 columns", "'a', 'b'")):
+        with pytest.warns(ColumnsWarning, match=f"'rna': {count} that .* ignored: {names}"):
             found = FITTED[name].predict(wide)
         np.testing.assert_array_equal(found, FITTED[name].labels_)
 

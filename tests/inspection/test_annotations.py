@@ -69,14 +69,11 @@ def test_samples_without_a_value_are_left_out_of_that_column(labels, table):
 
 
 def test_wrong_tables_are_refused(labels, table):
+    twice = pd.concat([table, table])
     for given, options, message in (
         (table.iloc[1:], {}, "59 rows of annotations for 60 labels"),
         (table, {"index": range(60)}, "no sample of the annotations has a cluster"),
-        (
-            pd.concat([table, table]),
-            {"index": table.index},
-            "several rows.*'patient 0'",
-        ),
+        (twice, {"index": table.index}, "several rows are of one sample.*'patient 0'"),
         ({"a": [1]}, {}, "must be a frame"),
         (table, {"time": "age"}, "together"),
         (table, {"time": "days", "event": "smoker"}, "no column 'days'"),
