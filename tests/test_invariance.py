@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from _support.fits import every_solver, fit_digits, fit_kernels, fit_quietly, kernels_with
 from _support.planted import brute_force, planted_spectra, projector
 from mkclust import METHODS, MKCDNM, MultiView, datasets, metrics
-from mkclust.agreement.overlap import overlap
+from mkclust.agreement.subspace_overlap import overlap
 from mkclust.exceptions import MkclustWarning
 from mkclust.kernels.bank import KERNELS
 

@@ -5,10 +5,10 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mkclust.agreement.overlap import Overlap, overlap
+from mkclust.agreement.subspace_overlap import Overlap, overlap
 from mkclust.agreement.subspaces import Subspaces
 from mkclust.dual_noise.consensus import consensus, dual_noise
-from mkclust.dual_noise.constraints import shortfall
+from mkclust.dual_noise.overlap_constraints import shortfall
 from mkclust.linalg.eigenpairs import Spectrum
 
 N = 1000  # samples that hand-made overlaps pretend to have

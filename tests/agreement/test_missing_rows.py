@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mkclust import MKCDNM, MultiView, datasets, metrics, write_report
-from mkclust.agreement.overlap import overlap, overlap_on_common_rows
+from mkclust.agreement.subspace_overlap import overlap, overlap_on_common_rows
 from mkclust.data.missing import check_presence, common_rows
 from mkclust.exceptions import InputError, MissingRowsWarning
 from mkclust.linalg.eigenpairs import Spectrum

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _support.planted import orthonormal, planted_spectra, random_spectra
-from mkclust.agreement.overlap import FEW, Overlap, overlap
+from mkclust.agreement.subspace_overlap import FEW, Overlap, overlap
 from mkclust.linalg.eigenpairs import Spectrum
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from _support.planted import given, orthonormal, random_spectra
 from mkclust import MultiView
-from mkclust.agreement.overlap import orthonormal_prefixes, overlap_on_common_rows
+from mkclust.agreement.subspace_overlap import orthonormal_prefixes, overlap_on_common_rows
 from mkclust.agreement.subspaces import (
     Subspaces,
 )

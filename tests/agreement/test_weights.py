@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mkclust.agreement.overlap import Overlap
+from mkclust.agreement.subspace_overlap import Overlap
 from mkclust.agreement.weights import ViewWeights, discounted_agreement, view_weights
 
 
@@ -134,5 +134,5 @@ def test_every_view_has_a_sentence():
     assert edge == (
         "x: weight 0.95, agrees most with y (0.00 beyond chance)",
         "y: weight 0.05, agrees most with x (0.00 beyond chance)",
-        "no two views agree beyond chance: the weights follow from redundancy alone",
+        "all views are copies: the weights follow from redundancy alone",
     )

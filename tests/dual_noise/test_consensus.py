@@ -11,7 +11,7 @@ from _support.planted import (
     projector,
     random_spectra,
 )
-from mkclust.agreement.overlap import overlap, overlap_on_common_rows
+from mkclust.agreement.subspace_overlap import overlap, overlap_on_common_rows
 from mkclust.dual_noise.consensus import coefficients, completed_partition
 from mkclust.linalg.eigenpairs import Spectrum
 from mkclust.progress import listening

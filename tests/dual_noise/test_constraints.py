@@ -6,9 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _support.planted import either, is_feasible, planted_spectra, random_spectra
-from mkclust.agreement.overlap import overlap
-from mkclust.dual_noise.constraints import overlap_constraints, relaxed_constraints, shortfall
+from mkclust.agreement.subspace_overlap import overlap
 from mkclust.dual_noise.dimensions import choose_dimensions
+from mkclust.dual_noise.overlap_constraints import (
+    overlap_constraints,
+    relaxed_constraints,
+    shortfall,
+)
 
 some = settings(deadline=None, derandomize=True, max_examples=40)
 

@@ -17,14 +17,18 @@ from _support.planted import (
     trace_of,
 )
 from mkclust import read
-from mkclust.agreement.overlap import overlap
+from mkclust.agreement.subspace_overlap import overlap
 from mkclust.agreement.subspaces import Subspaces
-from mkclust.dual_noise.constraints import overlap_constraints, relaxed_constraints, shortfall
 from mkclust.dual_noise.dimensions import (
     Certificate,
     authors,
     choose_dimensions,
     paper,
+)
+from mkclust.dual_noise.overlap_constraints import (
+    overlap_constraints,
+    relaxed_constraints,
+    shortfall,
 )
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 

@@ -8,7 +8,7 @@ import pytest
 from _support.fits import every_solver, fit_digits, fit_kernels, kernels_with, table
 from _support.planted import brute_force, planted_spectra
 from mkclust import MKCDNM, metrics, read
-from mkclust.agreement.overlap import overlap
+from mkclust.agreement.subspace_overlap import overlap
 from mkclust.agreement.subspaces import Subspaces
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import DegenerateWarning, InfeasibleError, InfeasibleWarning

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from _support.planted import N, brute_force, either, is_feasible, overlap_of_blocks, planted_spectra
-from mkclust.agreement.overlap import overlap
-from mkclust.dual_noise.constraints import overlap_constraints
+from mkclust.agreement.subspace_overlap import overlap
 from mkclust.dual_noise.dimensions import choose_dimensions, exact
 from mkclust.dual_noise.exact_search import lower_bound, optimum
+from mkclust.dual_noise.overlap_constraints import overlap_constraints
 
 many = settings(deadline=None, derandomize=True, max_examples=250)
 some = settings(deadline=None, derandomize=True, max_examples=40)

@@ -12,7 +12,7 @@ from _support.planted import (
     projector,
     random_spectra,
 )
-from mkclust.agreement.overlap import overlap
+from mkclust.agreement.subspace_overlap import overlap
 from mkclust.agreement.subspaces import Subspaces
 from mkclust.data.datasets import load_mfeat
 from mkclust.kernels.bank import KernelBank, KernelRecipe

@@ -46,3 +46,11 @@ def test_new_samples_of_an_unrelated_view_alone_are_placed_by_it():
     tables[2] = views["noise"][rows]
     found = model.transform(MultiView(tables, names=NAMES))
     assert np.linalg.norm(found, axis=1).min() > 0
+
+
+def test_copies_are_not_called_unrelated(recwarn):
+    X = two_related_and_one_independent(0)[0].views[0][:, :5].copy()
+    X = X[~np.isnan(X).any(axis=1)]
+    model = GraphFusion(4, random_state=0).fit([X, X.copy()])
+    assert model.unrelated_views_ == [] and not recwarn.list
+    assert "all views are copies" in model.describe_method()[3]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincc
 
-from .overlap import orthonormal_prefixes
+from .subspace_overlap import orthonormal_prefixes
 
 ALPHA = 0.001  # rate at which a view unrelated to all others is taken for related
 

@@ -17,7 +17,7 @@ from ..linalg.eigenpairs import Spectrum, leading
 from ..linalg.scaling import Centering
 from ..linalg.threads import in_parallel
 from ..progress import step
-from .overlap import Overlap, orthonormal_prefixes, overlap, overlap_on_common_rows
+from .subspace_overlap import Overlap, orthonormal_prefixes, overlap, overlap_on_common_rows
 
 
 class Subspaces(Sequence[Spectrum]):

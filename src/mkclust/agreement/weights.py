@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..graphs.metrics import MANY, Metric, spaced
 from .chance import related_pairs
-from .overlap import Overlap
+from .subspace_overlap import Overlap
 
 REDUNDANT = 0.5  # redundancy from which two views are described as sharing their weight
 NONE = 1e-9  # mean agreement up to which there is none: copies alone confirm each other
@@ -23,8 +23,9 @@ class ViewWeights:
 
     `weights` (m,) sum to 1. `agreement` (m, m) is chance-corrected: 1 for equal subspaces, about
     0 for unrelated ones. `redundancy` (m, m) is 1 for copies, near 0 for different views.
-    `equal` is True where no two views agree beyond chance: redundancy alone decides. `unrelated`
-    are the views that agree with no other; they have weight 0 unless all are unrelated.
+    `equal` is True where no two views agree beyond chance, copies aside: redundancy alone decides.
+    `unrelated` are the views that agree with no other, copies aside; they have weight 0 unless all
+    are unrelated. Where every view is a copy of another, none is.
     """
 
     weights: np.ndarray
@@ -45,9 +46,8 @@ class ViewWeights:
             return (f"{names[0]}: weight 1.00, the only view",)
         lines = [self._sentence(p, names) for p in range(m)]
         if self.equal:
-            lines.append(
-                "no two views agree beyond chance: the weights follow from redundancy alone"
-            )
+            why = "no two views agree beyond chance" if self.unrelated else "all views are copies"
+            lines.append(f"{why}: the weights follow from redundancy alone")
         return tuple(lines)
 
     def _sentence(self, p: int, names: Sequence[str]) -> str:
@@ -113,7 +113,8 @@ def view_weights(
     weights = informative / copies if equal else raw
     if not equal:
         weights[~compared & informative] = raw[raw > 0].mean()
-    unrelated = np.flatnonzero((raw == 0) & compared)
+    copied = (related & (redundancy > REDUNDANT)).any(axis=1)
+    unrelated = np.flatnonzero((raw == 0) & compared & ~copied.all())
     return ViewWeights(
         weights / weights.sum(), agreement, redundancy, equal, tuple(unrelated.tolist())
     )

@@ -1,4 +1,4 @@
-"""MKC-DNM (Zhang et al., 2022): one file per section of the paper, and its estimator."""
+"""MKC-DNM (Zhang et al., 2022): choice of dimensions, consensus and noise, and its estimator."""
 
 from .estimator import MKCDNM
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from ..agreement.overlap import Overlap
+from ..agreement.subspace_overlap import Overlap
 from ..agreement.subspaces import Subspaces
 from ..io.models import storable
 from ..linalg.eigenpairs import eigenpairs, leading_eigenpairs, with_fixed_signs

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..io.models import storable
 from ..progress import step
-from .constraints import Constraints
 from .exact_search import Bounded, lower_bound, optimum
+from .overlap_constraints import Constraints
 
 PAPER_PENALTY = 2.0**-6  # the printed algorithm's first M, "a small value"
 

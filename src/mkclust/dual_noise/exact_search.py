@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from .constraints import Constraints
+from .overlap_constraints import Constraints
 
 ROUNDING = 1e-6  # tolerance of HiGHS for feasible and optimal; every exact value is an integer
 TIME_LIMIT = 600.0  # seconds for one integer program; beyond it the certificate has a gap

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..agreement.overlap import Overlap
+from ..agreement.subspace_overlap import Overlap
 from ..agreement.subspaces import Subspaces
 from ..exceptions import (
     InfeasibleError,
@@ -18,8 +18,8 @@ from ..exceptions import (
     is_number,
     warn,
 )
-from .constraints import Constraints, overlap_constraints, relaxed_constraints, shortfall
 from .dimensions import Dimensions, choose_dimensions, reach
+from .overlap_constraints import Constraints, overlap_constraints, relaxed_constraints, shortfall
 
 SOLVERS = ("authors", "paper", "exact")
 ROOM = 1.15  # times the number of eigenvectors that seems enough
@@ -76,8 +76,9 @@ def select(subspaces: Subspaces, goal: Goal) -> Selection:
 
     $$\min \sum_p d_p \quad \text{s.t.} \quad \|U_p^TU_q\|_F^2 \ge t \;\; \forall p, q$$
 
-    Eigenvectors are computed as needed: 2k, then twice as many while a pair falls short. The
-    exact solver asks once more for as many as extend its proof to the whole spectrum.
+    Eigenvectors are computed as needed: 2k, then, while a pair falls short, as many as are
+    predicted to suffice (the solver of the paper: twice as many). The exact solver asks once more
+    for as many as extend its proof to the whole spectrum.
     """
     names = subspaces.names
     found = choose(_enough_overlap(subspaces, goal), goal, names, subspaces.horizon)

@@ -62,9 +62,9 @@ def blend(mean: sp.csr_array, joint: sp.csr_array, share: float) -> sp.csr_array
 def joint_share(graphs: ViewGraphs, weights: np.ndarray) -> float:
     """Return the share of the joint graph in the fused one: 0.3, or 0.95 for narrow views.
 
-    A view whose columns all measure about the same has the neighbors of a single number, which
-    are not the neighbors in a cluster. If views are so on average, as the bands of an image are,
-    they are the columns of one table. Kernels have no columns.
+    If all columns of a view measure about the same, its neighbors are those of a single number,
+    which say little about clusters. If that holds for the views on average, as for the bands of
+    an image, they are treated as the columns of one table. Kernels have no columns.
     """
     if graphs.views.kernels or weights @ graphs.effective_dimensions >= NARROW:
         return JOINT

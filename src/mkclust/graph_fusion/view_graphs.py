@@ -178,8 +178,8 @@ def neighbor_search(views: MultiView | LargeViews, asked: str = "auto") -> str:
     2. Up to 20 000 samples, if the exact graphs fit in half the memory: exact.
     3. Else anchors, for arrays, sparse matrices and rows on disk alike.
 
-    Metrics, fusion, diffusion map and k-means do not depend on it. With anchors, the view weights
-    are estimated from at most 5000 samples.
+    The steps are the same. With anchors they are approximate: view weights come from at most 5000
+    samples, and the fused graph is never formed.
 
     >>> import numpy as np
     >>> neighbor_search(MultiView([np.eye(30)]))

@@ -212,7 +212,7 @@ class OutOfSample(  # type: ignore[call-arg]
         return np.concatenate([self._membership_of(H) for H in blocks])
 
     def transform(self, X: Any, *, self_similarity: Any = None) -> Any:
-        """Return the embedding of new samples, (n_new, k); parameters as in `predict`.
+        """Return the embedding of new samples, (n_new, D); parameters as in `predict`.
 
         ``set_output(transform="pandas")`` gives a frame whose index has the sample names;
         ``"polars"`` one with a leading column ``sample``, as polars has no index. Without sample
@@ -223,7 +223,7 @@ class OutOfSample(  # type: ignore[call-arg]
         return self._as_output(H, views.index)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Cluster the samples of X and return their embedding, (n, k), as `transform` does."""
+        """Cluster the samples of X and return their embedding, (n, D), as `transform` does."""
         self.fit(X, y)
         if "embedding_" not in vars(self):  # of many samples, it is not kept
             return self.transform(X)

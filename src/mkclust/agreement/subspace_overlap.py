@@ -144,7 +144,7 @@ def orthonormal_prefixes(vectors: np.ndarray) -> np.ndarray:
 
 
 def overlap_on_common_rows(spectra: Sequence[Spectrum], present: np.ndarray, k: int) -> Overlap:
-    r"""Compute $\|Q_p^TQ_q\|_F^2$, where $Q_p$ is an orthonormal basis of $V_p[C_{pq}]$.
+    r"""Compute $Q_p^TQ_q$ of all pairs, where $Q_p$ is an orthonormal basis of $V_p[C_{pq}]$.
 
     The bases are zero at absent samples, so $V_p^TV_q$ runs over the $n_{pq}$ common rows $C_{pq}$,
     but without rescaling: it reaches only $n_{pq}^2 / (n_pn_q)$ of the overlap of a shared

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..agreement.chance import DEVIATIONS
-from ..agreement.overlap import Overlap
+from ..agreement.subspace_overlap import Overlap
 
 SLACK = 1e-9  # relative; without it two identical kernels miss the threshold k by rounding
 SHARE = 0.9  # of the largest overlap beyond chance, where the given threshold cannot be met
