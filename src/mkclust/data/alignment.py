@@ -155,10 +155,10 @@ def as_text(names: Any) -> list[str]:
     >>> as_text(["007", 7, 7.0])
     ['007', '7', '7']
     """
-    return [
-        str(int(name)) if isinstance(name, float) and name.is_integer() else str(name)
-        for name in (names.tolist() if hasattr(names, "tolist") else names)
-    ]
+    given = names.tolist() if hasattr(names, "tolist") else names
+    if getattr(names, "inferred_type", "") != "string":  # as the index of most tables is
+        given = [str(int(n)) if isinstance(n, float) and n.is_integer() else str(n) for n in given]
+    return list(given)
 
 
 def _require_key(frame: Any, name: str, key: Any) -> bool:

@@ -160,11 +160,9 @@ def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
 
 def _raise_problems(problems: Sequence[str]) -> None:
     """Raise one error that lists all problems of the files."""
-    if len(problems) == 1:
-        raise FileFormatError(problems[0])
+    several = f"{len(problems)} files cannot be used:" + "".join(f"\n- {p}" for p in problems)
     if problems:
-        listed = "\n".join(f"- {problem}" for problem in problems)
-        raise FileFormatError(f"{len(problems)} files cannot be used:\n{listed}")
+        raise FileFormatError(several if len(problems) > 1 else problems[0])
 
 
 # ---------------------------------------------------------------- files with many variables

@@ -32,6 +32,7 @@ SEPARATORS = "\t;,"  # in this order: commas also occur as decimal points and in
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "#n/a")
 SPELLED = [*MISSING, *(word.upper() for word in MISSING), "NaN", "None", "Null", "<NA>"]
 SAMPLED = 20  # rows by which the form of a table is found
+FEW_DIGITS = 10  # up to so many, pandas finds the nearest number by its quick parser, too
 TEXT_ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
 EXCEL_ADVICE = "save it again as .xlsx, or as .csv"
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
@@ -226,16 +227,16 @@ def _parse(
         names = [name.strip() for name in commented[0]]
     table.decimal = decimal or _find_decimal(body, table.notes)
     texts = any(is_text(row[0]) for row in body)
+    digits = (re.sub(r"[eE].*|\D", "", cell).lstrip("0") for row in body for cell in row)
+    short = max(map(len, digits), default=0) <= FEW_DIGITS
     frame = pd.read_csv(
         source, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
         encoding=encoding, decimal=table.decimal, low_memory=False, skipinitialspace=True,
-        float_precision="round_trip",  # the nearest number, as other readers of the file take it
+        float_precision="high" if short else "round_trip",  # the nearest number
         comment="!" if any(line.startswith("!") for line in comments) else None,
         dtype=dict.fromkeys(_codes(body), str), na_values=SPELLED, keep_default_na=False,
-        converters={0: str} if texts else None,  # a sample named NA
+        converters={0: lambda cell: cell or np.nan} if texts else None,  # a sample named NA
     )  # fmt: skip
-    if texts:
-        frame[0] = frame[0].where(frame[0] != "", np.nan)
     table.frame = _finish(frame, names, table, sep)
     width = table.frame.shape[1] + table.named
     if frame.iloc[:, width - 1].isna().any():
@@ -278,10 +279,8 @@ def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
     if names is not None and _has_row_names(frame, len(names), sep):
         notes.append("The header has no name for the first column, as R writes row names.")
         names, row_names = ["", *names], True
-    if names is None:
-        width = max(np.flatnonzero(frame.notna().any()), default=-1) + 1
-    else:
-        width = len(names)
+    filled = np.flatnonzero(frame.notna().any()) if names is None else np.arange(len(names))
+    width = max(filled, default=-1) + 1
     cells = frame.shape[1]
     if cells < width or frame.iloc[:, width:].notna().to_numpy().any():
         hint = "if a comma is the decimal sign, pass decimal=',' and another sep=..."
@@ -303,7 +302,8 @@ def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
         notes += [f"{int(empty.sum())} empty rows were left out."] if empty.any() else []
         frame = frame[~empty].reset_index(drop=True)
     if row_names or (names is None and first.dtype == object):
-        frame = frame.iloc[:, 1:].set_axis(as_text(frame.iloc[:, 0]))
+        rows, frame = as_text(frame.iloc[:, 0]), frame.iloc[:, 1:]
+        frame.index = rows  # set_axis would copy all cells
         frame.columns = range(frame.shape[1]) if names is None else frame.columns
     if not frame.size:
         raise FileFormatError("it has no columns of numbers; name the separator with sep=...")
@@ -330,7 +330,9 @@ def _typed(column: Any, decimal: str) -> Any:
     Different codes of which some begin with 0 stay text.
     """
     cells = column.dropna()
-    text = cells.map(lambda cell: str(int(cell) if isinstance(cell, bool) else cell).strip())
+    if pd.api.types.infer_dtype(cells) == "boolean":
+        cells = cells.astype(int)
+    text = cells.astype(str).str.strip()
     numbers = _numbers(text, decimal)
     codes = text.str.match(r"0\d").any() and text.is_unique
     return (text if codes or numbers.isna().any() else numbers).reindex(column.index)
