@@ -70,6 +70,12 @@ def test_datetimes_are_refused(dates):
             GraphFusion(3).fit(dates)
 
 
+@pytest.mark.filterwarnings("error")
+def test_numbers_of_two_bytes_are_read():
+    half = A.astype("float16")
+    np.testing.assert_array_equal(MultiView([pd.DataFrame(half)]).views[0], half)
+
+
 @pytest.mark.parametrize("digits", [400, 5000])
 def test_integers_beyond_a_float_are_refused(digits):
     rows = [[10**digits, 1], [2, 3], [4, 5], [6, 7]]

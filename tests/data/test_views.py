@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from _support.fits import two
-from mkclust import MultiView
+from mkclust import GraphFusion, MultiView
 from mkclust.data.views import split_columns
 from mkclust.exceptions import InputError
 
@@ -135,7 +135,9 @@ def test_nan_cells_are_counted_and_located():
         (np.float64(3.0), "'bad'"),
         (np.ones((5, 2, 2)), "'bad'.*dim 3"),
         (np.array([["a", "b"]] * 5), "'bad'"),
-        (np.ones((5, 2)) * 1j, "'bad'.*[Cc]omplex"),
+        (np.ones((5, 2)) * 1j, r"'bad': Complex data not supported$"),
+        ([[1, 2], [3]], "'bad' is a list of parts of several shapes"),
+        (pd.DataFrame(np.ones((4, 2)), [[0, 0, 1, 1], [0, 1] * 2]), "'bad'.* of 2 levels"),
         (None, "'bad'"),
     ],
 )
@@ -165,6 +167,18 @@ def test_a_view_that_is_no_table_is_named(view, message):
 def test_what_is_no_set_of_views_is_refused(views, options, message):
     with pytest.raises(InputError, match=message):
         MultiView(views, **options)
+
+
+def test_a_list_is_several_views_where_one_part_is_a_table():
+    with pytest.raises(InputError, match="'view1': Expected 2D array, got 1D"):
+        GraphFusion(2).fit([np.ones(6), np.ones((6, 2))])
+
+
+def test_repeated_names_of_columns_are_kept():
+    frame = pd.DataFrame(np.arange(8.0).reshape(4, 2), columns=["TP53", "TP53"])
+    views = MultiView({"rna": frame})
+    assert views.feature_names[0].tolist() == ["TP53", "TP53"]
+    np.testing.assert_array_equal(views["rna"], frame.to_numpy())
 
 
 def test_columns_by_name_position_slice_and_owner():

@@ -123,6 +123,11 @@ def as_table(view: Any, name: str) -> Any:
         )
     if is_frame(view):
         _refuse_empty(view, name)
+        if view.index.nlevels > 1:
+            raise InputError(
+                f"view {name!r} has row names of {view.index.nlevels} levels: make one name of "
+                'them, such as by view.index = view.index.map("{0[0]}-{0[1]}".format)'
+            )
     elif sp.issparse(view) and hasattr(view, "check_format"):
         try:
             view.check_format(full_check=True)
@@ -134,8 +139,11 @@ def as_table(view: Any, name: str) -> Any:
     elif isinstance(view, (list, tuple)):
         try:
             return np.asarray(view)
-        except ValueError as error:  # rows of several lengths
-            raise InputError(f"view {name!r}: {error}") from None
+        except ValueError:
+            raise InputError(
+                f"view {name!r} is a list of parts of several shapes: give one table, a list of "
+                "tables, or a dict of tables by name"
+            ) from None
     return view
 
 
@@ -149,14 +157,17 @@ def as_matrix(
     """
     _refuse_text(view, name)
     samples, columns = (view.index, list(view.columns)) if is_frame(view) else (index, columns)
+    # scikit-learn refuses repeated names of columns, such as gene symbols
+    table = view.set_axis(range(view.shape[1]), axis=1) if is_frame(view) else view
     try:
         matrix = check_array(
-            view, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
+            table, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=0,
             ensure_min_features=0, input_name=name, order="C",  # sums depend on the layout
         )  # fmt: skip
     except (TypeError, ValueError, OverflowError) as error:
         kind = EntryTypeError if isinstance(error, TypeError) else InputError
-        raise kind(f"view {name!r}: {error}") from None
+        said = str(error).partition("\n[")[0]  # without the values
+        raise kind(f"view {name!r}: {said}") from None
     _refuse_empty(matrix, name)
     if kernel and matrix.shape[0] != matrix.shape[1]:
         raise InputError(f"kernel {name!r} must be square, got shape {matrix.shape}")
@@ -168,7 +179,7 @@ def as_matrix(
     sparse = sp.issparse(matrix)
     matrix = sp.csr_array(matrix) if sparse else matrix
     values = matrix.data if sparse else matrix
-    if is_frame(view) and not kernel and values.dtype.kind in "if":
+    if is_frame(view) and not kernel and values.dtype.kind in "if" and values.itemsize >= 4:
         _refuse_missing_of_r(matrix, name, samples, columns)
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return matrix, None

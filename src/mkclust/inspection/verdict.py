@@ -91,7 +91,7 @@ class Verdict:
         if self.confidence is not None:
             value = self.reproducibility
             how = "well" if value >= WELL else "partly" if value >= PARTLY else "poorly"
-            share = "over 99" if 0.995 <= value < 1 else f"{100 * value:.0f}"
+            share = "over 99" if value >= 0.995 else f"{100 * value:.0f}"
             yield (
                 f"The {self.n_clusters} clusters are {how} reproducible: {share} % of "
                 "the samples would stay in their cluster in a repetition with other samples, which "
