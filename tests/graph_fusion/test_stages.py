@@ -143,8 +143,8 @@ class TestAnchors:
         subspaces = graphs.subspaces(6)
         p_values = overlap_p_values(subspaces.vectors(6), 3)
         expected = view_weights(subspaces.overlap(3), 6, graphs.redundancy(), p_values)
-        np.testing.assert_array_equal(found.chosen.weights, expected.weights)
-        np.testing.assert_array_equal(found.chosen.agreement, expected.agreement)
+        np.testing.assert_allclose(found.chosen.weights, expected.weights, rtol=1e-12)
+        np.testing.assert_allclose(found.chosen.agreement, expected.agreement, rtol=1e-12)
         assert found.chosen.unrelated == tuple(unrelated_positions(p_values)) == (2,)
         assert found.graphs.n_neighbors == 5 and found.graphs.views is sample
 
