@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -25,6 +25,7 @@ from .exceptions import (
     InputError,
     MissingRowsWarning,
     check_choice,
+    check_flag,
     check_whole,
     warn,
 )
@@ -386,6 +387,9 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             )
         check_whole("n_init", self.n_init)
         random_generator(self.random_state)
+        for parameter in fields(self):
+            if isinstance(parameter.default, bool):
+                check_flag(parameter.name, getattr(self, parameter.name))
         return k
 
     def __sklearn_tags__(self) -> Any:

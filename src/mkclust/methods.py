@@ -86,7 +86,7 @@ def cluster(
     There are clusters beyond chance (p < 0.001).
     """
     shared = {"missing": missing, "n_init": n_init, "random_state": random_state}
-    model = estimator_for(method, 2, **{**(parameters or {}), **shared})
+    model = estimator_for(method, 2, **with_shared(parameters or {}, shared))
     choice = None
     with listening(partial(print, file=sys.stderr)) if verbose else nullcontext():
         if id is not None:
@@ -100,6 +100,15 @@ def cluster(
         if verdict:
             model.verdict_ = verdict_on(model, views, choice=choice)
     return model
+
+
+def with_shared(parameters: Mapping[str, Any], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of one method and those of all; InputError for one of both kinds."""
+    for name in ("n_clusters", *shared):
+        if name in parameters:
+            message = f"{name} has an argument of its own: give it there, not as a further one"
+            raise InputError(message, parameter=name)
+    return {**parameters, **shared}
 
 
 def estimator_for(method: str, n_clusters: int, **parameters: Any) -> MultiViewClusterer:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from _support.fits import two
 from mkclust import MultiView
-from mkclust.exceptions import InputError
+from mkclust.exceptions import InputError, MissingRowsWarning
 
 pytestmark = pytest.mark.versions
 
@@ -19,12 +19,18 @@ FRAME = pd.DataFrame({"u": [1.0, 2, 3]}, index=["x", "y", "z"])
 
 def test_frames_that_cannot_be_joined_are_refused():
     twice = FRAME.set_axis(["x", "x", "z"])
-    with pytest.raises(InputError, match=r"several rows named \['x'\]"):
-        MultiView([twice, twice * 2])
-    assert len(MultiView([twice])) == 3
+    for views in ([twice, twice * 2], [twice]):
+        with pytest.raises(InputError, match=r"several rows named \['x'\]"):
+            MultiView(views)
     other = pd.DataFrame({"v": [1.0, 2]}, index=["X", "Y"])
     with pytest.raises(InputError, match=r"'first' has no sample in common.*'x'.*'second' 'X'"):
         MultiView({"first": FRAME, "second": other})
+
+
+@pytest.mark.parametrize("names", [("x", "X"), ("x", "x "), ("\u00e1", "a\u0301")])
+def test_a_sample_that_is_spelled_in_two_ways_is_said(names):
+    with pytest.warns(MissingRowsWarning, match="written in several ways, 1 in all, such as"):
+        assert len(MultiView([FRAME.set_axis([name, "y", "z"]) for name in names])) == 4
 
 
 def test_an_array_beside_frames_cannot_follow_their_order():

@@ -58,8 +58,25 @@ def test_rows_are_matched_by_name_in_any_order_and_number(labels, table):
     by_name = compare_annotations(series, shuffled)
     rows = [table.index.get_loc(name) for name in shuffled.index]
     in_order = compare_annotations(labels[rows], shuffled)
-    assert by_name == in_order == compare_annotations(labels, shuffled, index=table.index)
+    assert by_name == compare_annotations(labels, shuffled, index=table.index)
+    assert by_name.comparisons == in_order.comparisons
     assert by_name.comparisons[0].samples == len(shuffled)
+    assert str(by_name).endswith("joined by names of rows: 42 of 60 samples")
+
+
+def test_a_column_that_is_a_permutation_of_the_samples_does_not_join_in_silence(labels):
+    names = [f"P{i:02d}" for i in range(60)]
+    other = np.random.default_rng(0).permutation(names)
+    table = pd.DataFrame({"mother": other, "patient": names, "stage": labels.astype(str)})
+    series = pd.Series(labels, index=names)
+    found = compare_annotations(series, table)
+    assert "joined by patient: 60 of 60" in found.joined and found.comparisons[0].p < 1e-9
+    for ambiguous, index in (
+        (table.rename(columns={"patient": "child"}), names),
+        (table.drop(columns="patient").assign(mother=[int(name[1:]) for name in other]), range(60)),
+    ):
+        with pytest.raises(InputError, match="'mother', .* could name the samples: choose"):
+            compare_annotations(pd.Series(labels, index=list(index)), ambiguous)
 
 
 def test_samples_without_a_value_are_left_out_of_that_column(labels, table):

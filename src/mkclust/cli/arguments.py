@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from ..exceptions import InputError
 
+PYTHON = {"True": True, "False": False, "None": None}  # as `mkclust methods` shows them
 SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " "}
 OPTIONS = {
     "n_clusters": "-k",
@@ -177,7 +178,7 @@ def parameters_of(given: Sequence[str]) -> dict[str, Any]:
         try:
             found[name.strip()] = json.loads(value)
         except ValueError:
-            found[name.strip()] = value
+            found[name.strip()] = PYTHON.get(value, value)
     return found
 
 

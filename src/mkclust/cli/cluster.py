@@ -24,7 +24,7 @@ from ..exceptions import InputError, MkclustWarning
 from ..inspection import Annotations, Stability, choose_k, compare_annotations, verdict
 from ..large.blocks import open_client
 from ..large.views import LargeViews
-from ..methods import DEFAULT, estimator_for
+from ..methods import DEFAULT, estimator_for, with_shared
 from ..progress import listening
 from ..report.words import counted
 from ..report.writing import answer_questions, pageable, prepare_report, write_report
@@ -159,8 +159,8 @@ def cluster(
     earlier result of this command.
     """
     n_clusters = n_clusters_of(clusters)
-    given = parameters_of(settings or ()) | {"missing": missing, "random_state": seed}
-    model = estimator_for(method, 2, **given)
+    shared = {"missing": missing, "random_state": seed}
+    model = estimator_for(method, 2, **with_shared(parameters_of(settings or ()), shared))
     inputs = [*paths, *([] if annotations is None else [annotations])]
     folder = OutputFolder(out, "cluster", inputs)
     folder.check()

@@ -380,7 +380,8 @@ def _stability(found: Stability) -> dict[str, Any]:
 
 def _stability_table(found: Stability) -> Table:
     columns = (found.index, found.labels, np.round(found.samples, DIGITS), found.rivals)
-    rows = zip(*(column.tolist() for column in columns), strict=True)
+    tested = zip(*(column.tolist() for column in columns), strict=True)
+    rows = ((*row, "" if rival == row[1] else rival) for *row, rival in tested)
     return "stability.csv", ("sample", "cluster", "kept", "rival"), rows
 
 

@@ -53,7 +53,8 @@ def predict(
         data = prepare_views(data, log=True) if _was_log(path) else data
         membership = fitted.predict_proba(data)
         columns = {"cluster": fitted.predict(data), "membership": membership.max(axis=1).round(4)}
-    notes = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+    said = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
+    notes = list(dict.fromkeys(said))
 
     def write(staging: Path) -> dict[str, Any]:
         write_samples(staging / "labels.csv", data, columns)

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..data.alignment import as_text, rows_of
 from ..data.preparation import prepare_views
 from ..data.views import view_checksums
 from ..exceptions import InputError
@@ -45,7 +46,7 @@ def explain(results: Results, paths: Data = None, *, reading: Reading) -> None:
     found = result.get("explanation")
     if paths or found is None:
         with show_progress(False):
-            found = _explanation(results, result, _data(result, paths, reading))
+            found = _explanation(results, result, _data(results, result, paths, reading))
     console = Console(highlight=False)
     sizes = result["clusters"]
     clusters = counted(len(sizes), "cluster")
@@ -73,8 +74,8 @@ def cluster_result(folder: Path) -> dict[str, Any]:
     return result
 
 
-def _data(result: dict[str, Any], paths: list[Path] | None, reading: Reading) -> Any:
-    """Read the data of a run as the run did, or from other places."""
+def _data(folder: Path, result: dict[str, Any], paths: list[Path] | None, reading: Reading) -> Any:
+    """Read the data of a run as the run did, or from other places, samples in the order of it."""
     if not paths and (bundled := demo_data(result["source"][0])) is not None:
         return bundled
     stored = reading.over(result["reading"])
@@ -84,7 +85,9 @@ def _data(result: dict[str, Any], paths: list[Path] | None, reading: Reading) ->
         raise InputError(f"{', '.join(missing)}: no data here; name the data that were clustered")
     data = replace(stored, labels="none").read(sources)
     prepared = result["prepared"]
-    return prepare_views(data, **prepared) if any(prepared.values()) else data
+    data = prepare_views(data, **prepared) if any(prepared.values()) else data
+    names, samples = [] if data.index is None else as_text(data.index), read_labels(folder)[0]
+    return data[rows_of(samples, names)] if sorted(names) == sorted(samples) else data
 
 
 def _explanation(folder: Path, result: dict[str, Any], data: Any) -> dict[str, Any]:
@@ -154,7 +157,7 @@ def _claims(
     yield Claim("the files are those that the run wrote", ", ".join(changed))
     if changed:
         return
-    data = _data(result, paths, reading)
+    data = _data(folder, result, paths, reading)
     before, now = result["input"]["checksums"], view_checksums(data)
     other = "" if set(before) == set(now) else f"the data hold {', '.join(now)}"
     yield Claim(f"the views are {', '.join(before)}", other)

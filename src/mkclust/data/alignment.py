@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from ..exceptions import InputError, KeyColumnWarning, PositionWarning, warn
+from ..exceptions import InputError, KeyColumnWarning, MissingRowsWarning, PositionWarning, warn
 from .values import SHOWN, is_frame, list_names, text_columns
 
 # Compared without case, spaces and punctuation.
@@ -341,7 +342,7 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
     first, named = indices[0], any(_has_names(items[p]) for p in frames)
     by_view = dict(zip([names[p] for p in frames], indices, strict=True))
     others = {name: index for name, index in by_view.items() if not index.equals(first)}
-    if named and len(items) > 1:
+    if named:
         _check_unique(by_view)
     if not others:
         if named and len(frames) < len(items):
@@ -360,6 +361,7 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
     every = first
     for index in others.values():
         every = every.append(index.difference(every, sort=False))
+    _warn_of_spelling(every)
     rows = tuple(index.get_indexer(every) for index in indices)
     notes = [lacking_words(name, every[row < 0]) for name, row in zip(names, rows, strict=True)]
     by_name = [name for name, index in others.items() if len(index.intersection(first))]
@@ -478,7 +480,9 @@ def _check_unique(indices: dict[str, Any]) -> None:
     for name, index in indices.items():
         if index.has_duplicates:
             twice = list(index[index.duplicated()].unique()[:SHOWN])
-            raise InputError(f"view {name!r} has several rows named {twice}: cannot align")
+            raise InputError(
+                f"view {name!r} has several rows named {twice}: give every sample a name of its own"
+            )
 
 
 def _warn_of_position(items: Sequence[Any], names: Sequence[str]) -> None:
@@ -499,6 +503,19 @@ def _refuse_unnamed(first_name: str, first: Any, name: str, index: Any) -> None:
     raise InputError(
         f"{what}, and views without an index cannot be aligned; give every view as a frame"
     )
+
+
+def _warn_of_spelling(every: Any) -> None:
+    """Warn of names that differ only by case, spaces or the encoding of accents."""
+    spelled: dict[str, list[str]] = {}
+    for name in as_text(every):
+        spelled.setdefault(normalize("NFKC", name).casefold().strip(), []).append(name)
+    if twice := [names for names in spelled.values() if len(names) > 1]:
+        warn(
+            f"names are written in several ways, {len(twice)} in all, such as "
+            f"{list_names(twice[0])}: they count as different samples",
+            MissingRowsWarning,
+        )
 
 
 def _check_linked(indices: dict[str, Any]) -> None:
@@ -526,9 +543,8 @@ def match_samples(table: Any, samples: Sequence[Any], id: str | None = None) -> 
     samples : sequence
         Names of the samples.
     id : str, optional
-        The column of names. By default the index, or the first column if it holds text or is
-        named like an id; otherwise the one such column that holds most of the names, or one of
-        whole numbers.
+        The column of names. By default the index if it has names, else a column named like a key,
+        else the column that holds most of the names.
 
     Returns
     -------
@@ -551,25 +567,30 @@ def match_samples(table: Any, samples: Sequence[Any], id: str | None = None) -> 
     if twice := [name for name, count in Counter(text).items() if count > 1]:
         raise InputError(f"several rows are of one sample, by column {key!r}: {list_names(twice)}")
     rest = [c for c in frame.columns[1:] if c != key and as_text(frame[c]) != text]
-    return frame[rest].set_axis(pd.Index(text, name=key))
+    name = table.index.name or ROWS if key == ROWS else key
+    return frame[rest].set_axis(pd.Index(text, name=name))
 
 
 def _find_names(frame: Any, names: set[str], named: bool) -> str:
     """Return the column with the names; the first of `frame` is its index, `named` or numbered.
 
-    That index or first column, else the only text or column named like a key that can be, else
-    the only column of whole numbers, else the numbers of the rows.
+    That index, else a column named like a key, else a text, a column of whole numbers or the
+    numbers of the rows: each time the one that holds most of the names.
     """
     rows, *columns = [str(c) for c in frame.columns]
     held = {c: len(names & {*as_text(frame[c].dropna())}) for c in (rows, *columns)}
-    texts = text_columns(frame)
-    likely = [c for c in columns if c in texts or may_be_key_name(c)]
-    first = rows if named else columns[0]
-    if held[first] and (named or first in likely):
-        return first
-    whole = [c for c in columns if c not in likely and names_each_row(_column(frame, c))]
-    for able, least in ((likely, 1), (whole, OVERLAP * len(frame)), ([rows], 1)):
-        most = max(least, max((held[c] for c in able), default=0))
+    if named and held[rows]:
+        return rows
+    texts, least = text_columns(frame), OVERLAP * len(frame)
+    keys = [c for c in columns if is_key_name(c)]
+    others = [
+        c for c in columns
+        if c in texts or may_be_key_name(c)
+        or (held[c] >= least and names_each_row(_column(frame, c)))
+    ]  # fmt: skip
+    numbered = [rows] if held[rows] == len(names) else []
+    for able in (keys, [*others, *numbered], [rows]):
+        most = max([1, *(held[c] for c in able)])
         best = [c for c in able if held[c] == most]
         if any(as_text(frame[c]) != as_text(frame[best[0]]) for c in best):
             raise InputError(

@@ -132,6 +132,11 @@ class TakesViews:
             if names is not None:
                 self.feature_names_in_ = names
             return views
+        if self.columns is not None:
+            raise InputError(
+                "columns divides one table into views, but several views are given: leave it out",
+                parameter="columns",
+            )
         if is_outside_memory(X):
             views = self._large_views(X)
             views = views if self.takes_chunks(views) else views.in_memory()
@@ -139,6 +144,8 @@ class TakesViews:
             views = views_of(X)
         elif isinstance(X, MultiView):
             views = X
+            if self.gives_kernels and not X.kernels:
+                raise InputError("kernels are announced, but the views are tables (kernels=True)")
         else:
             views = MultiView(X, kernels=self.gives_kernels)
             self.notes_ = views.notes

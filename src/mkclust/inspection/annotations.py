@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import chi2_contingency, kruskal, random_table
 
-from ..data.alignment import as_text, match_samples, plain, rows_of
+from ..data.alignment import ROWS, as_text, match_samples, plain, rows_of
 from ..data.values import as_table
 from ..exceptions import InputError
 from ..metrics import contingency
@@ -60,11 +60,14 @@ class Annotations:
         Kaplan-Meier curves by cluster, where there are times and events.
     skipped : tuple of str
         Columns that were not compared, with the reason.
+    joined : str
+        How the rows of the table were joined to the samples, and of how many they are.
     """
 
     comparisons: tuple[Comparison, ...]
     survival: Survival | None
     skipped: tuple[str, ...]
+    joined: str
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row per column compared."""
@@ -78,7 +81,7 @@ class Annotations:
         below = [each for each in self.comparisons if each.p_adjusted < LEVEL]
         named = ", ".join(f"{each.column} (p {each.p_adjusted:.2g})" for each in below[:5])
         text = f"{len(below)} of {len(self.comparisons)} columns differ between the clusters"
-        return f"{text}: {named}" if below else text
+        return f"{text}{': ' if below else ''}{named}; {self.joined}"
 
 
 def compare_annotations(
@@ -126,7 +129,7 @@ def compare_annotations(
     >>> found.comparisons[0].column, found.comparisons[0].effect
     ('stage', 1.0)
     """
-    clusters, table = _aligned(labels, table, index, id)
+    clusters, table, joined = _aligned(labels, table, index, id)
     pair, skipped, censored = survival_columns(table, time, event)
     found, curves = [], None
     if pair is not None:
@@ -148,7 +151,7 @@ def compare_annotations(
     adjusted = corrected(np.array([each.p for each in found]))
     found = [each._replace(p_adjusted=float(p)) for each, p in zip(found, adjusted, strict=True)]
     ordered = tuple(sorted(found, key=lambda each: each.p))
-    return Annotations(ordered, curves, tuple(skipped))
+    return Annotations(ordered, curves, tuple(skipped), joined)
 
 
 def corrected(p: np.ndarray) -> np.ndarray:
@@ -163,8 +166,8 @@ def corrected(p: np.ndarray) -> np.ndarray:
     return found
 
 
-def _aligned(labels: Any, table: Any, index: Any, id: str | None) -> tuple[np.ndarray, Any]:
-    """Return clusters (n,) and the rows of the table that have one, in the same order."""
+def _aligned(labels: Any, table: Any, index: Any, id: str | None) -> tuple[np.ndarray, Any, str]:
+    """Return clusters (n,), the rows of the table that have one, in the same order, and how."""
     import pandas as pd
 
     if not hasattr(table, "columns"):
@@ -175,7 +178,7 @@ def _aligned(labels: Any, table: Any, index: Any, id: str | None) -> tuple[np.nd
     if names is None or callable(names):
         if len(clusters) != len(table):
             raise InputError(f"{len(table)} rows of annotations for {len(clusters)} labels")
-        return clusters, table
+        return clusters, table, "joined by position"
     if id is None and isinstance(names, (range, pd.RangeIndex)):  # samples without names
         table = table.set_axis(as_text(table.index))
     else:
@@ -186,7 +189,9 @@ def _aligned(labels: Any, table: Any, index: Any, id: str | None) -> tuple[np.nd
             f"no sample of the annotations has a cluster: they name {table.index[0]!r}, the "
             f"samples are named {as_text(names)[0]!r}"
         )
-    return clusters[rows[rows >= 0]], table[rows >= 0]
+    key, count = table.index.name or ROWS, np.count_nonzero(rows >= 0)
+    joined = f"joined by {key}: {count} of {len(clusters)} samples"
+    return clusters[rows[rows >= 0]], table[rows >= 0], joined
 
 
 def _compared(name: str, clusters: np.ndarray, column: Any) -> Comparison:

@@ -158,7 +158,7 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
     k = int(labels.max()) + 1
     if k < 2:
         raise InputError("markers need at least two clusters")
-    others = None if valid is False else _labels_without(model, data, labels, valid)
+    others = None if valid is False else _labels_without(model, views, data, labels, valid)
 
     def entries_of(p: int) -> dict[str, np.ndarray]:
         found = _tested(data, p, np.arange(len(data)), labels, k)
@@ -177,14 +177,14 @@ def _tested(data: MultiView, p: int, rows: np.ndarray, labels: np.ndarray, k: in
 
 
 def _labels_without(
-    model: Any, data: MultiView, labels: np.ndarray, valid: bool | ViewInfluence
+    model: Any, views: Any, data: MultiView, labels: np.ndarray, valid: bool | ViewInfluence
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the samples that the other views of every view hold, and their labels from these."""
     if data.n_views < 2:
         raise InputError(
             "valid p values need two views: each view is tested against clusters of the others"
         )
-    influence = valid if isinstance(valid, ViewInfluence) else view_influence(model, data)
+    influence = valid if isinstance(valid, ViewInfluence) else view_influence(model, views)
     if influence.names != data.names:
         raise InputError("the result of view_influence is of other views")
     return [(left.rows, matched(labels[left.rows], left.labels)) for left in influence.without]

@@ -81,10 +81,10 @@ class Verdict:
             return "Whether there are clusters beyond chance is not known."
         if self.structured:
             return f"There are clusters beyond chance ({_p(self.p_value)})."
-        what = f"the {self.n_clusters} clusters divide samples without gaps between them"
-        one = "all samples are one cluster"
-        found = f"No cluster structure found ({_p(self.p_value)})"
-        return f"{found}: {one if self.n_clusters == 1 else what}."
+        what = "all samples are one cluster"
+        if self.n_clusters > 1:
+            what = f"the {self.n_clusters} clusters are no clearer than those in data without any"
+        return f"No cluster structure found ({_p(self.p_value)}): {what}."
 
     def _doubts(self) -> Iterator[str]:
         """Yield how reproducible the clusters are, and which views to distrust."""
@@ -98,7 +98,10 @@ class Verdict:
                 "does not mean that the clusters are biological classes."
             )
         if 1 < len(self.unrelated) == self.n_views:
-            yield "No two views agree beyond chance: they show no common clusters."
+            yield (
+                "No two views agree beyond chance: they show no common clusters. One of them may "
+                "have clusters of its own: cluster it alone."
+            )
         elif self.unrelated:
             verb = "agrees" if len(self.unrelated) == 1 else "agree"
             yield f"Distrust {_names(self.unrelated)}: {verb} with no other view beyond chance."
@@ -152,14 +155,13 @@ def verdict(
     reasons = []
     with quiet():
         data, _ = views_of(model, views, random_state)
-        p, found = np.nan if choice is None else choice.p_value, None
-        if choice is None:
-            try:
-                p = _p_value(data, random_state)
-            except InputError as error:
-                reasons.append(f"Cluster structure was not tested: {error}.")
+        p, found = np.nan, None
         try:
-            found = stability or _some_refits(model, data, random_state)
+            p = _p_value(data, choice, random_state)
+        except InputError as error:
+            reasons.append(f"Cluster structure was not tested: {error}.")
+        try:
+            found = stability or _some_refits(model, views, len(data), random_state)
         except InputError as error:
             reasons.append(f"Reproducibility was not estimated: {error}.")
         try:
@@ -180,10 +182,12 @@ def verdict(
     )
 
 
-def _p_value(data: MultiView, random_state: int) -> float:
-    """Return the p value of the test of cluster structure."""
+def _p_value(data: MultiView, choice: ChoiceOfK | None, random_state: int) -> float:
+    """Return the p value of the test of cluster structure, by a choice of k if there is one."""
     if len(data) < FEW:
         raise InputError(f"{len(data)} samples are too few")
+    if choice is not None:
+        return choice.p_value
     ks = checked_range("auto", len(data))
     some = drawn(data, max(ROWS, 2 * ks[-1]), np.random.default_rng(random_state))
     model = GraphFusion(2, precomputed=data.kernels, indefinite="ignore")
@@ -204,14 +208,14 @@ def _view_tests(model: Any, data: MultiView, random_state: int) -> dict[str, Any
     return vars(test.fit(some)) | own
 
 
-def _some_refits(model: Any, data: MultiView, random_state: int) -> Stability | None:
-    """Return the refits of `stability`, or two from many samples; None for one cluster."""
+def _some_refits(model: Any, views: Any, n: int, random_state: int) -> Stability | None:
+    """Return the refits of `stability`, or two from many samples (n); None for one cluster."""
     if int(np.max(model.labels_)) < 1:
         return None
-    if len(data) < MANY:
-        return compare_halves(model, data, SPLITS, random_state)
-    rows = np.sort(np.random.default_rng(random_state).permutation(len(data))[:MANY])
-    return compare_halves(model, data, 1, random_state, rows)
+    if n < MANY:
+        return compare_halves(model, views, SPLITS, random_state)
+    rows = np.sort(np.random.default_rng(random_state).permutation(n)[:MANY])
+    return compare_halves(model, views, 1, random_state, rows)
 
 
 def _missingness(model: Any) -> dict[str, float]:
