@@ -281,11 +281,14 @@ def with_gram(metrics: Metrics, least: int | None = None) -> Metrics:
 
 @dataclass(frozen=True)
 class SummedMetric:
-    """The sum of several metrics on the same samples: their squared distances are added."""
+    """The sum of several metrics on the same samples: their squared distances are added.
+
+    The first part may be dense, or inner products; the others are sparse.
+    """
 
     name: str
     parts: tuple[Metric, ...]
-    angular, rows = False, None
+    angular = False
 
     @property
     def n_samples(self) -> int:

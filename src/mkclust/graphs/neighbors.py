@@ -5,9 +5,9 @@ computed in tiles of samples in random order. The first tile is a random draw: f
 distance to the r-th nearest drawn sample bounds its neighbors, and other tiles are only compared
 with the bounds. A tile serves its rows and its columns, so half of all distances are computed.
 
-Tiles of dense points are in single precision, which halves time and memory, where its rounding is
-small: at most 1e-5 of the bound for 99 of 100 samples. Neighbors whose distances differ by less
-than the rounding may then change places.
+Tiles of dense points, alone or with sparse ones, are in single precision, which halves time and
+memory, where its rounding is small: at most 1e-5 of the bound for 99 of 100 samples. Neighbors
+whose distances differ by less than the rounding may then change places.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammainc
 
+from ..linalg.scaling import squared_norms
 from .metrics import Metric, SummedMetric
 
 EXACT_UP_TO = 20_000  # samples; beyond it graph fusion uses anchors (graph_fusion/view_graphs.py)
@@ -153,8 +154,9 @@ def _from_all(metric: Metric | SummedMetric, count: int, ranks: tuple[int, ...])
 def _by_tiles(metric: Metric | SummedMetric, count: int, ranks: tuple[int, ...]) -> Found:
     """Search by tiles, in single precision where that is precise enough."""
     order = np.random.default_rng(0).permutation(metric.n_samples).astype(np.int32)
-    if metric.rows is not None:
-        search = _TiledSearch(SinglePrecision(metric.rows, order), order, ranks)
+    first, *sparse = metric.parts
+    if first.rows is not None:
+        search = _TiledSearch(SinglePrecision(first.rows, sparse, order), order, ranks)
         if search.precise():
             places, squared = search.run()
             if not (metric.angular and squared.max() > RIGHT):
@@ -165,10 +167,11 @@ def _by_tiles(metric: Metric | SummedMetric, count: int, ranks: tuple[int, ...])
 class SinglePrecision:
     """Squared distances of dense points (n, f) in a given order, centered, in float32.
 
-    Norms are columns of the product: $D^2 = [-2X, |x|^2, 1][X, 1, |x|^2]^T$.
+    Norms are columns of the product: $D^2 = [-2X, |x|^2, 1][X, 1, |x|^2]^T$. Where distances of
+    `sparse` points are added, their norms are in the same columns.
     """
 
-    def __init__(self, points: np.ndarray, order: np.ndarray) -> None:
+    def __init__(self, points: np.ndarray, sparse: list[Metric], order: np.ndarray) -> None:
         n, f = points.shape
         self._right = np.ones((n, f + 2), dtype=np.float32)
         mean = points.mean(axis=0)
@@ -176,13 +179,18 @@ class SinglePrecision:
             rows = slice(start, start + AT_ONCE)
             self._right[rows, :f] = points[order[rows]] - mean
         X = self._right[:, :f]
-        self._norms = self._right[:, f + 1] = np.einsum("ij,ij->i", X, X)
+        self._sparse = [part.points[order].astype(np.float32) for part in sparse]
+        self._norms = squared_norms(X) + sum(squared_norms(S) for S in self._sparse)
+        self._right[:, f + 1] = self._norms
         self.rounding = SINGLE / 2 * (self._norms + self._norms.mean())  # 99 of 100 are smaller
 
     def __call__(self, rows: Rows, columns: Rows) -> np.ndarray:
         left = -2 * self._right[rows]
         left[:, -2], left[:, -1] = self._norms[rows], 1.0
-        return np.asarray(left @ self._right[columns].T)
+        D2 = np.asarray(left @ self._right[columns].T)
+        for S in self._sparse:
+            D2 -= (2 * S[rows] @ S[columns].T).toarray()
+        return D2
 
     def without_rounding(self, one: np.ndarray, two: np.ndarray, D2: np.ndarray) -> np.ndarray:
         """Set distances that are rounding to zero, so that duplicates are found."""
@@ -211,15 +219,13 @@ class DoublePrecision:
         return np.maximum(D2, 0.0)
 
 
+Distances = SinglePrecision | DoublePrecision
+
+
 class _TiledSearch:
     """One search: `order` (n,) are the samples as `distances` numbers them."""
 
-    def __init__(
-        self,
-        distances: SinglePrecision | DoublePrecision,
-        order: np.ndarray,
-        ranks: tuple[int, ...],
-    ) -> None:
+    def __init__(self, distances: Distances, order: np.ndarray, ranks: tuple[int, ...]) -> None:
         self._distances, self._order, self._ranks = distances, order, ranks
         self._place = np.argsort(order)  # where every sample is in the order
         n = len(order)
