@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .inspection.verdict import verdict
     from .inspection.verify import verify
     from .inspection.view_influence import view_influence
-    from .io import inspect, read
+    from .io.reading import inspect, read
     from .methods import METHODS, cluster, load
     from .report import plot, write_report
     from .report.plot import write_figures
@@ -43,7 +43,7 @@ _NAMES = {
     "dual_noise": ("MKCDNM",),
     "graph_fusion": ("GraphFusion",),
     "inspection": ("choose_k", "explain", "stability", "verdict", "verify", "view_influence"),
-    "io": ("inspect", "read"),
+    "io.reading": ("inspect", "read"),
     "methods": ("METHODS", "cluster", "load"),
     "report": ("write_report",),
     "report.plot": ("write_figures",),

@@ -28,7 +28,7 @@ from mkclust.exceptions import (
     UnrelatedWarning,
 )
 from mkclust.inspection import compare_annotations
-from mkclust.io import read_table
+from mkclust.io.tables import read_table
 
 pl = pytest.importorskip("polars")
 cluster = partial(mkclust.cluster, verdict=False)

@@ -5,7 +5,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 
-from mkclust.io import inspect, read
+from mkclust.io.reading import inspect, read
 
 # file: samples, classes, columns of each view; None where the description gives no number
 DATA = {

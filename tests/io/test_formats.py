@@ -197,7 +197,7 @@ def test_genes_by_samples_are_transposed_by_names(tmp_path):
     assert read(tmp_path, transpose=False, views=["rna"]).widths == (60,)
     genes = rna.T.set_axis([f"ENSG{i:011d}" for i in range(10)])
     save(tmp_path, rna=genes, protein=genes)  # the same genes in both are not taken for samples
-    with pytest.raises(FileFormatError, match="2 files cannot be used"):
+    with pytest.raises(FileFormatError, match="2 problems:"):
         read(tmp_path)
 
 
@@ -237,7 +237,7 @@ def test_all_problems_are_listed_at_once(tmp_path):
     save(tmp_path, a="p,q\n1,2\n3\n", b="p,q\n1,2\n3,4,5\n", c="id,x\ns,1\nt,2\n")
     with pytest.raises(FileFormatError) as refused:
         read(tmp_path)
-    assert str(refused.value).startswith("2 files cannot be used:\n- ")
+    assert str(refused.value).startswith("2 problems:\n- ")
     assert "a.csv: line 3" in str(refused.value) and "in line 3, saw 3" in str(refused.value)
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from mkclust.data.alignment import match_samples
 from mkclust.exceptions import FileFormatError, InputError
-from mkclust.io import read, read_table
+from mkclust.io.reading import read
+from mkclust.io.tables import read_table
 
 pytestmark = pytest.mark.versions
 NAN = float("nan")
@@ -139,6 +140,15 @@ def test_lines_of_many_columns(table):
     head = ",".join(f"g{j}" for j in range(12_000))
     views = read(table(f"id,{head}\n" + "".join(f"{name},{','.join(cells)}\n" for name in ABC)))
     np.testing.assert_array_equal(views["a"][2], [float(cell) for cell in cells])
+
+
+def test_a_text_far_down_is_named_and_other_cells_stay(table):
+    rows = "".join(f"{i},{i}.5\n" for i in range(60_000))
+    with pytest.raises(FileFormatError, match="column 'y' is not numeric: 'high' in row 60000"):
+        read(table(f"x,y\n{rows}3,high\n"))
+    assert read_table(table(f"x,y\n{rows}3,high\n"))["y"].tolist()[::30_000] == [
+        "0.5", "30000.5", "high"
+    ]  # fmt: skip
 
 
 def test_an_empty_row_of_an_unnamed_table_is_a_missing_sample(table):

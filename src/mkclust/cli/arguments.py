@@ -93,7 +93,7 @@ class Reading:
 
     def read(self, paths: Sequence[Path]) -> Any:
         """Read the data; views that are stored in parts are opened, not read."""
-        from ..io import read
+        from ..io.reading import read
         from ..large.views import LargeViews, find_stored_views
 
         stored = find_stored_views(paths)

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..exceptions import InputError, MkclustWarning
-from ..io import inspect as list_contents
+from ..io.reading import inspect as list_contents
 from .arguments import Paths, Reading, clean, in_options, one_or_all, reads
 from .summary import column_table
 

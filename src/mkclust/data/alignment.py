@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 from unicodedata import normalize
 
@@ -236,8 +236,8 @@ def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
         return None
     rank = min(ranks.values())
     best = [column for column in common if ranks.get(column) == rank]
-    pairings = [_pairing(frames, column) for column in best]
-    if any(pairing != pairings[0] for pairing in pairings[1:]):
+    pairings = (_pairing(frames, column) for column in best)
+    if len(best) > 1 and any(a != b for a, b in pairwise(pairings)):
         if rank == 3:
             return None
         raise InputError(
@@ -250,14 +250,13 @@ def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
 
 def _key_rank(frames: Sequence[Any], column: Any) -> int | None:
     """Return how surely a column names the samples in all tables, 0 most; None for not at all."""
-    name, texts = str(column), column in text_columns(frames[0])
+    name, texts = str(column), frames[0][column].dtype.kind not in "iufb"
     rank = 0 if is_key_name(name) else 1 if may_be_key_name(name) else 2 if texts else 3
     if rank == 3 and min(len(frame) for frame in frames) < FEW:
         return None
-    values = [_column(frame, column) for frame in frames]
-    if not all(names_each_row(own) for own in values):
+    if not all(names_each_row(_column(frame, column)) for frame in frames):
         return None
-    sets = [set(as_text(own)) for own in values]
+    sets = [set(as_text(_column(frame, column))) for frame in frames]
     alike = all(len(a & b) >= OVERLAP * min(len(a), len(b)) for a, b in combinations(sets, 2))
     return rank if alike else None
 
@@ -375,13 +374,15 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
     """Transpose frames whose columns are the samples of the others, such as genes by samples."""
     turned, notes = list(items), []
     rows = [set(as_text(item.index)) if _has_names(item) else set() for item in items]
-    if all(rows) and _share_columns_only(items, rows):
+    alone = [
+        p for p, own in enumerate(rows)
+        if own and all(own.isdisjoint(other) for other in rows if other is not own)
+    ]  # fmt: skip
+    if len(alone) == len(items) and _share_columns(items):
         said = "Transposed: the tables share their columns, and no rows."
         return [item.set_axis(item.columns.astype(str), axis="columns").T for item in items], [said]
-    for p, item in enumerate(items):
-        others = set().union(*(own for q, own in enumerate(rows) if q != p))
-        if not rows[p] or rows[p] & others:
-            continue
+    for p in alone:
+        item, others = items[p], set().union(*(own for own in rows if own is not rows[p]))
         columns = [str(column) for column in item.columns]
         shared = len(others & set(columns))
         most = 2 * shared > min(len(columns), len(others))
@@ -394,12 +395,11 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
     return turned, notes
 
 
-def _share_columns_only(items: Sequence[Any], rows: Sequence[set[str]]) -> bool:
-    """Return whether all of several frames share most columns, and no names of rows."""
+def _share_columns(items: Sequence[Any]) -> bool:
+    """Return whether all of several frames are numbers and share most columns."""
     headers = [set(item.columns.astype(str)) for item in items if not text_columns(item)]
-    if len(headers) < max(2, len(items)) or len(set().union(*rows)) < sum(map(len, rows)):
-        return False
-    return len(set.intersection(*headers)) > max(1, min(map(len, headers)) / 2)
+    numbers = len(headers) == len(items) > 1
+    return numbers and len(set.intersection(*headers)) > max(1, min(map(len, headers)) / 2)
 
 
 def place_rows(matrix: Any, rows: np.ndarray, kernels: bool) -> Any:

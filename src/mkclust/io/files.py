@@ -81,9 +81,7 @@ def check_readable(path: Path) -> None:
     check_regular(path)
     kind = kind_of(path)
     if is_result(path):
-        raise FileFormatError(
-            f"a result of mkclust, by {RESULT} beside it: copy it to use it as data"
-        )
+        raise FileFormatError(f"a result of mkclust, by its {RESULT}: copy it to use it as data")
     if kind in EXPORTS:
         raise FileFormatError(f"a file of R: export it in R with {EXPORTS[kind].format(path)}")
     if kind not in KNOWN:

@@ -65,8 +65,7 @@ class Matrix:
         if self.kind == "matrix":
             return native(self.thing[()])
         if self.kind != "sparse":
-            name = self.thing.name
-            raise FileFormatError(f"{name} is not a matrix of numbers but {self.kind}")
+            raise FileFormatError(f"{self.thing.name} is not a matrix of numbers but {self.kind}")
         names = ("data", "indices", "indptr")
         parts = tuple(native(hdf5_member(self.thing, name)[()]) for name in names)
         if self.encoding == "csc_matrix":
@@ -116,8 +115,7 @@ def _names(owner: Any, axis: str) -> list[str]:
 def _column(obs: Any, name: str) -> np.ndarray:
     """Read one column of obs: numbers, text or categories."""
     if name not in obs:
-        where = obs.name.rsplit("/", 1)[-1]
-        raise InputError(f"no column {name!r} in {where}; it has {', '.join(list(obs)[:20])}")
+        raise InputError(f"no column {name!r} in {obs.name}; it has {', '.join(list(obs)[:20])}")
     column = hdf5_member(obs, name)
     if isinstance(column, h5py.Dataset):
         return _entries(column)

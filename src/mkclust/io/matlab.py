@@ -24,8 +24,7 @@ def load(path: Path) -> dict[str, Any]:
     with parsing("MATLAB file", "save it again from MATLAB with -v7 or -v7.3"):
         if h5py.is_hdf5(path):
             with h5py.File(path, "r") as file:
-                names = [name for name in file if not name.startswith("#")]
-                return {name: _hdf5_value(hdf5_member(file, name), file) for name in names}
+                return {n: _hdf5_value(hdf5_member(file, n), file) for n in file if n[0] != "#"}
         return _load_version5(path)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -158,11 +160,39 @@ def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return (names,) if isinstance(names, str) else None if names is None else tuple(names)
 
 
-def _raise_problems(problems: Sequence[str]) -> None:
-    """Raise one error that lists all problems of the files."""
-    several = f"{len(problems)} files cannot be used:" + "".join(f"\n- {p}" for p in problems)
-    if problems:
-        raise FileFormatError(several if len(problems) > 1 else problems[0])
+@contextmanager
+def _collect(problems: list[str]) -> Iterator[None]:
+    """Add an error from inside the block to a list, with its parameter."""
+    try:
+        yield
+    except InputError as error:
+        known = error.parameter is None or f"{error.parameter}=" in str(error)
+        problems.append(str(error) if known else f"{error} (see {error.parameter}=...)")
+
+
+def _each(tables: list[Table], problems: list[str], step: Callable[[Table], Any]) -> None:
+    """Do a step with every table; collect the problems, and remove the tables that have some."""
+    for table in list(tables):
+        failed: list[str] = []
+        with _collect(failed), naming(table.path):
+            step(table)
+        if failed:
+            problems += failed
+            tables.remove(table)
+
+
+def _together(tables: list[Table], problems: list[str], step: Callable[[list[Table]], Any]) -> Any:
+    """Do a step with all tables at once; if it fails, collect the problems of each alone."""
+    failed: list[str] = []
+    with _collect(failed):
+        return step(tables)
+    count = len(tables)
+    _each(tables, problems, lambda table: step([table]))
+    if len(tables) == count:  # only together they have a problem
+        problems += failed
+    elif tables:
+        _together(tables, problems, step)
+    return None
 
 
 # ---------------------------------------------------------------- files with many variables
@@ -216,12 +246,10 @@ def _find_tables(path: Paths, request: Request) -> tuple[list[Table], list[Table
     if isinstance(path, str | os.PathLike):
         folder = as_path(path)
         paths, notes = _list_folder(folder) if folder.is_dir() else ([folder], [])
-    elif isinstance(path, Sequence):
+    elif isinstance(path, Sequence) and path:
         paths, notes = [as_path(file) for file in path], []
     else:
-        raise InputError(f"neither a path nor a list of paths: {path!r}")
-    if not paths:
-        raise InputError("an empty list of files: at least one is needed")
+        raise InputError(f"neither a path nor a list with at least one: {path!r}")
     tables = [table for file in paths for table in _list_sheets(file, notes)]
     wanted = request.labels
     if isinstance(wanted, str):
@@ -253,21 +281,18 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[str]]:
     return sorted(found, key=_natural), [f"Ignored {others} in the folder."] if others else []
 
 
-def _natural(file: Path) -> list[Any]:
+def _natural(file: Path) -> str:
     """Sort key that puts view2 before view10."""
-    parts = re.split(r"(\d{1,18})", file.name.lower())
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+    return re.sub(r"\d+", lambda digits: digits[0].zfill(20), file.name.lower())
 
 
 def _list_sheets(file: Path, notes: list[str]) -> list[Table]:
     """Return the table in a file, or those in the sheets of a workbook."""
-    try:
-        if kind_of(file) == ".xlsx" and file.is_file():
+    if kind_of(file) == ".xlsx" and file.is_file():
+        with suppress(InputError):  # reported when the table is read, with those of other files
             sheets, ignored = read_sheets(file)
             notes += ignored
             return sheets
-    except InputError:
-        pass  # it is reported when the table is read, together with those of other files
     return [Table(view_name(file), file)]
 
 
@@ -287,76 +312,93 @@ def _called(tables: Sequence[Table], name: str) -> list[Table]:
 
 
 def _read_tables(path: Paths, request: Request) -> MultiView:
+    """Read one view per table; one error lists the problems of all of them.
+
+    A table with a problem is left out of the steps that follow, so that these find the problems
+    of the others.
+    """
     tables, beside, ignored = _find_tables(path, request)
+    problems: list[str] = []
+    every = [table.name for table in tables]
+    _each(tables, problems, partial(_load, request=request))
+    for name in request.drop_columns:
+        if not problems and not any(name in table.columns for table in tables):
+            problems.append(f"{path}: no column {name!r} for drop_columns={name!r}")
     # with a file of labels, no column is needed for them
     wanted = False if beside else request.labels
-    problems = []
-    for table in tables:
-        try:
-            _load(table, request)
-        except InputError as error:
-            problems.append(str(error))
-    _raise_problems(problems)
-    for name in request.drop_columns:
-        if not any(name in table.columns for table in tables):
-            raise InputError(f"{path}: no column {name!r} for drop_columns=...")
-    for table in tables:
-        for name in [name for name in request.drop_columns if name in table.columns]:
-            table.frame = table.frame.loc[:, [column != name for column in table.columns]]
-            table.notes.append(f"Column {name!r} of {table.path.name} was dropped, as asked.")
-        _set_labels_aside(table, wanted)
-    if isinstance(wanted, str) and all(table.labels is None for table in tables):
-        raise InputError(f"{path}: labels={wanted!r} is neither a file nor a column of it")
-    classes = _read_classes(beside[0], request) if beside else None
-    notes = [] if request.id is False else _name_rows(tables, request.id)
-    like_kernels = all(roles.is_kernel_name(table.name) for table in tables)
-    kernels, why = roles.are_kernels([t.frame.shape for t in tables], like_kernels, request.kernels)
+    _each(tables, problems, partial(_set_aside, request.drop_columns, wanted))
+    if isinstance(wanted, str) and not problems and all(t.labels is None for t in tables):
+        problems.append(f"{path}: labels={wanted!r} is neither a file nor a column of it")
+    classes, kernels, why = None, False, ""
+    name_rows = partial(_name_rows, request.id)
+    notes = [] if request.id is False else _together(tables, problems, name_rows) or []
+    with _collect(problems):
+        classes = _read_classes(beside[0], request) if beside else _merge_labels(tables)
+    with _collect(problems):
+        named = all(roles.is_kernel_name(table.name) for table in tables)
+        shapes = [table.frame.shape for table in tables]
+        kernels, why = roles.are_kernels(shapes, named, request.kernels)
     if len(tables) > 1 and not any(table.named for table in tables):
         why += " No sample names: row i of every table is taken for the same sample."
     notes.append(why)
     if not kernels:
-        _orient(tables, classes, request.transpose, notes)
-        _check_values(tables, several=len(tables) > 1 and request.views is None)
-    labels = classes if beside else _merge_labels(tables)
+        with _collect(problems):
+            _orient(tables, classes if beside else None, request.transpose, notes)
+        clinical = _clinical_tables(tables) if len(every) > 1 and request.views is None else {}
+        views = ",".join(name for name in every if name not in clinical)
+        _each(tables, problems, partial(_refuse_values, clinical, views, request.transpose))
     if beside:
         notes.append(f"Labels come from {beside[0].path.name}.")
-    elif labels is None and request.labels is None:
+    elif classes is None and request.labels is None:
         notes.append("No labels: neither a file nor a column is named like them.")
-    return MultiView(
-        [table.frame if table.named else table.frame.to_numpy() for table in tables],
-        names=[table.name for table in tables],
-        kernels=kernels,
-        labels=labels,
-        notes=[note for table in tables for note in table.notes] + notes + ignored,
-        feature_names=None if kernels else [t.feature_names for t in tables],
-    )
+    notes = [note for table in tables for note in table.notes] + notes + ignored
+
+    def join(some: list[Table]) -> MultiView:
+        return MultiView(
+            [table.frame if table.named else table.frame.to_numpy() for table in some],
+            names=[table.name for table in some],
+            kernels=kernels,
+            labels=classes if len(some) == len(every) else None,
+            notes=notes,
+            feature_names=None if kernels else [table.feature_names for table in some],
+        )
+
+    joined = _together(tables, problems, join) if tables else None
+    if isinstance(joined, MultiView) and not problems:
+        return joined
+    several = "\n- ".join([f"{len(problems)} problems:", *problems])
+    raise FileFormatError(several if len(problems) > 1 else problems[0])
 
 
 def _load(table: Table, request: Request) -> None:
     """Read a table; its notes begin with the name of the file."""
     file = table.path
-    with naming(file):
-        check_readable(file)
-        if kind_of(file) not in TABLES:
-            raise FileFormatError("a list takes tables; write matrices to one .h5mu or .npz file")
-        load_table(table, request.sep, request.decimal)
+    check_readable(file)
+    if kind_of(file) not in TABLES:
+        raise FileFormatError("a list takes tables; write matrices to one .h5mu or .npz file")
+    load_table(table, request.sep, request.decimal)
     table.notes = [f"{file.name}: {note}" for note in table.notes]
 
 
-def _set_labels_aside(table: Table, wanted: Name) -> None:
-    """Move the column of classes out of a table, also where no labels are asked for."""
-    with naming(table.path):
-        column = roles.label_column(table.columns, wanted)
-        if column is None or table.frame.shape[1] == 1:
-            return
-        table.notes.append(f"Column {column!r} of {table.path.name} holds the labels.")
-        values = table.frame.iloc[:, table.columns.index(column)]
-        table.frame = table.frame.drop(columns=[values.name])
-        if wanted is not False:
-            table.labels = _as_classes(values)
+def _set_aside(dropped: Sequence[str], wanted: Name, table: Table) -> None:
+    """Leave out columns as asked, and move the column of classes out of a table.
+
+    The classes are no view where no labels are asked for, either.
+    """
+    for name in [name for name in dropped if name in table.columns]:
+        table.frame = table.frame.loc[:, [column != name for column in table.columns]]
+        table.notes.append(f"Column {name!r} of {table.path.name} was dropped, as asked.")
+    column = roles.label_column(table.columns, wanted)
+    if column is None or table.frame.shape[1] == 1:
+        return
+    table.notes.append(f"Column {column!r} of {table.path.name} holds the labels.")
+    values = table.frame.iloc[:, table.columns.index(column)]
+    table.frame = table.frame.drop(columns=[values.name])
+    if wanted is not False:
+        table.labels = _as_classes(values)
 
 
-def _name_rows(tables: Sequence[Table], wanted: Name) -> list[str]:
+def _name_rows(wanted: Name, tables: list[Table]) -> list[str]:
     """Make the column with the sample names the index of every table, as text."""
     if wanted is None:
         for table in tables:
@@ -365,7 +407,8 @@ def _name_rows(tables: Sequence[Table], wanted: Name) -> list[str]:
     frames, _, notes = set_sample_names(given, names, wanted or None)
     for table, frame in zip(tables, frames, strict=True):
         if frame is not table.frame:
-            table.frame = frame.set_axis(pd.Index(as_text(frame.index), name=frame.index.name))
+            frame.index = pd.Index(as_text(frame.index), name=frame.index.name)
+            table.frame = frame
         if table.labels is not None:
             table.labels.index = table.frame.index
     return notes
@@ -402,62 +445,58 @@ def _orient(tables: Sequence[Table], classes: Any, forced: bool | None, notes: l
                 raise FileFormatError(f"{table.path}: columns of one name cannot name samples")
             table.frame = turned.set_axis(range(len(turned)) if names is None else names)
         return
-    given = [table.frame for table in tables]
     beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
-    turned, more = turn_transposed([*given, *beside], [*(t.name for t in tables), ""])
+    frames, names = [table.frame for table in tables], [table.name for table in tables]
+    turned, more = turn_transposed([*frames, *beside], [*names, ""])
     notes += more
     for table, frame in zip(tables, turned, strict=False):
-        table.frame = frame
-    asked = [t for t, own in zip(tables, given, strict=True) if t.frame is own and t.named]
-    _raise_problems([text for table in asked if (text := _ask_about_features(table))])
+        table.frame, table.turned = frame, frame is not table.frame
 
 
-def _ask_about_features(table: Table) -> str:
-    """Return a question where the rows of a table seem to be genes, otherwise an empty text."""
-    index = table.frame.index
-    if not (roles.is_feature_name(index.name) or roles.are_features(list(index))):
-        return ""
-    first = list_names(list(index[:2]), "")
-    return (
-        f"{table.path}: its rows seem to be genes or other features ({first}), and its columns the "
-        "samples; pass transpose=True if so, otherwise transpose=False"
-    )
+def _refuse_values(
+    clinical: Mapping[str, list[str]], views: str, transpose: bool | None, table: Table
+) -> None:
+    """Refuse a clinical table beside others, genes as rows, text, and repeated sample names."""
+    index, wrong = table.frame.index, not_numeric(table)
+    if found := clinical.get(table.name):
+        wrong = (
+            f"it seems to be a clinical table (columns {list_names(found)}); compare it with the "
+            f"clusters instead of clustering it, --annotations {table.path} --views {views} (in "
+            "Python compare_annotations)"
+        )
+    elif transpose is None and table.named and not table.turned and roles.lists_features(index):
+        wrong = (
+            f"its rows seem to be genes or other features ({list_names(list(index[:2]), '')}), and "
+            "its columns the samples; pass transpose=True if so, otherwise transpose=False"
+        )
+    elif not wrong and "," in views and table.named and index.has_duplicates:
+        twice = list_names(list(index[index.duplicated()].unique()))
+        wrong = f"several rows are named {twice}; name another column by id=..."
+    if wrong:
+        raise FileFormatError(wrong)
 
 
-def _check_values(tables: Sequence[Table], several: bool) -> None:
-    """Refuse clinical tables beside others, and columns that are not numbers."""
-    clinical = {table.name: _clinical(table) if several else [] for table in tables}
-    others = [name for name, found in clinical.items() if not found]
-    problems = []
+def _clinical_tables(tables: Sequence[Table]) -> dict[str, list[str]]:
+    """Return the tables that are clinical, and for each the columns that make it so."""
+    found = {}
     for table in tables:
-        if found := clinical[table.name]:
-            problems.append(
-                f"{table.path}: it seems to be a clinical table (columns {list_names(found)}); "
-                "compare it with the clusters instead of clustering it, --annotations "
-                f"{table.path} --views {','.join(others)} (in Python compare_annotations)"
-            )
-        elif bad := not_numeric(table):
-            problems.append(f"{table.path}: {bad}")
-    _raise_problems(problems)
-
-
-def _clinical(table: Table) -> list[str]:
-    """Return the columns that make a table clinical; none for a view."""
-    if "pass decimal=" in not_numeric(table):
-        return []  # its texts are numbers in another notation
-    texts = [str(column) for column in text_columns(table.frame)]
-    return roles.clinical_columns(texts, [c for c in table.columns if c not in texts])
+        texts = [str(column) for column in text_columns(table.frame)]
+        numbers = [column for column in table.columns if column not in texts]
+        columns = roles.clinical_columns(texts, numbers)
+        if columns and "pass decimal=" not in not_numeric(table):  # texts may be numbers
+            found[table.name] = columns
+    return found
 
 
 def _describe_table(table: Table, request: Request, several: bool = False) -> Variable:
     """Describe a table that is one view, or the labels, of one or several files."""
-    _load(table, request)
+    readable = [table]
+    _each(readable, [], partial(_load, request=request))
+    if not readable:
+        return Variable(table.name, "table", (), kind_of(table.path), "not readable")
     shape = (len(table.frame), table.frame.shape[1] + table.named)
-    role = "views"
-    if several:
-        with naming(table.path):
-            _name_rows([table], None)
-        role = "annotations" if _clinical(table) else role
+    _each(readable, [], lambda _: _name_rows(None, readable))
+    role = "annotations" if several and _clinical_tables([table]) else "views"
     return Variable(table.name, "table", shape, kind_of(table.path), role)
 
 
@@ -466,8 +505,8 @@ def _describe_table(table: Table, request: Request, several: bool = False) -> Va
 
 def _read_classes(table: Table, request: Request) -> Any:
     """Return a file of labels as a Series, by sample names if it has them."""
-    _load(table, request)
     with naming(table.path):
+        _load(table, request)
         frame = table.frame.reset_index() if table.named else table.frame
         columns = [str(column) for column in frame.columns]
         titled = roles.is_label_name(columns[-1]) or (columns[1:] and is_key_name(columns[0]))

@@ -30,29 +30,24 @@ LABEL_NAMES = (
 )  # fmt: skip
 VIEW_NAMES = ("x", "data", "fea", "feature", "features", "views", "view", "feas", "feats", "xs")
 KERNEL_NAMES = ("kh", "ks", "k", "kmatrix", "km", "kraw")
-FEATURE_NAMES = (
-    "gene", "genes", "geneid", "genename", "genesymbol", "symbol", "hugosymbol", "entrez",
-    "entrezid", "entrezgeneid", "ensembl", "ensemblid", "ensemblgeneid", "probe", "probeid",
-    "probeset", "probesetid", "idref", "feature", "features", "featureid", "cpg", "cpgid", "mirna",
-    "mirnaid", "protein", "proteinid", "transcript", "transcriptid", "compositeelementref",
-    "cytoband", "metabolite",
-)  # fmt: skip
+FEATURE_NAMES = re.compile(
+    r"((hugo|entrez|ensembl)?gene|entrez|ensembl|probe(set)?|feature|cpg|mirna|protein|transcript)"
+    r"(s|id|name|symbol)?|(hugo)?symbol|idref|compositeelementref|cytoband|metabolite"
+)
 FEATURE_PATTERN = re.compile(
     r"ENS[A-Z]*[GTP]\d{8,}.*|cg\d{8}|(hsa|mmu)-(mir|let)-.*|rs\d{4,}", re.I
 )
-GENES = frozenset((
+GENES = {
     "ACTB", "AKT1", "BRAF", "BRCA1", "BRCA2", "CD4", "CD8A", "CDKN2A", "EGFR", "ERBB2", "ESR1",
     "GAPDH", "KRAS", "MKI67", "MYC", "PIK3CA", "PTEN", "PTPRC", "RB1", "STAT3", "TNF", "TP53",
     "VEGFA", "VIM",
-))  # fmt: skip
-CLINICAL_NAMES = (
-    "age", "ageatdiagnosis", "agecategory", "sex", "gender", "race", "ethnicity", "stage",
-    "tumorstage", "pathologicstage", "ajccstage", "grade", "tumorgrade", "subtype", "pam50",
-    "survival", "survivaltime", "survivalstatus", "ostime", "osmonths", "osdays", "osstatus",
-    "osevent", "overallsurvival", "dfsmonths", "dfsstatus", "pfsmonths", "pfsstatus", "vitalstatus",
-    "death", "dead", "deceased", "status", "event", "daystodeath", "daystolastfollowup",
-    "followup", "diagnosis", "histology", "treatment", "smoker", "smoking", "bmi",
-)  # fmt: skip
+}  # fmt: skip
+CLINICAL_NAMES = re.compile(
+    r"age(atdiagnosis|category)?|sex|gender|race|ethnicity|(tumor|pathologic|ajcc)?stage|"
+    r"(tumor)?grade|subtype|pam50|(overall)?survival(time|status)?|vitalstatus|status|event|"
+    r"(os|dfs|pfs)(time|months|days|status|event)|daysto(death|lastfollowup)|followup|death|dead|"
+    r"deceased|diagnosis|histology|treatment|smoker|smoking|bmi"
+)
 UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
 
 
@@ -189,18 +184,23 @@ def is_feature_name(name: object) -> bool:
     >>> is_feature_name("Hugo_Symbol"), is_feature_name("ID_REF"), is_feature_name("patient")
     (True, True, False)
     """
-    return plain(str(name)) in FEATURE_NAMES
+    return bool(FEATURE_NAMES.fullmatch(plain(str(name))))
 
 
-def are_features(names: Sequence[object]) -> bool:
-    """Return whether names are of genes, probes or variants: most by form, or several well known.
+def lists_features(index: Any) -> bool:
+    """Return whether an index holds genes, probes or variants.
 
-    >>> are_features(["A1BG", "TP53", "EGFR", "MYC"]), are_features(["P1", "P2", "P3"])
-    (True, False)
+    It is named so, or most names have the form, or several are of well known genes.
+
+    >>> import pandas as pd
+    >>> lists_features(pd.Index(["A1BG", "TP53", "EGFR", "MYC"]))
+    True
+    >>> lists_features(pd.Index(["P1", "P2", "P3"]))
+    False
     """
-    found = [bool(FEATURE_PATTERN.fullmatch(str(name))) for name in names[:1000]]
-    known = len(GENES & {str(name).upper() for name in names})
-    return known >= 3 or sum(found) > len(found) / 2
+    found = [bool(FEATURE_PATTERN.fullmatch(str(name))) for name in index[:1000]]
+    known = len(GENES & {str(name).upper() for name in index})
+    return is_feature_name(index.name) or known >= 3 or sum(found) > len(found) / 2
 
 
 def _rank(name: str, names: Sequence[str]) -> int:
@@ -392,9 +392,7 @@ def orientation(
                 why = f": the {side} are as many as the labels in {labels}, {samples}"
                 return side == "columns", why
         fit = f"fit neither the rows nor the columns of the views ({_sizes(shapes)})"
-        raise FileFormatError(
-            f"the {samples} labels in {labels} {fit}: pass other labels, or False"
-        )
+        raise FileFormatError(f"the {samples} labels in {labels} {fit}; labels=False for none")
     if len(rows) == 1:
         square = len(columns) == 1 and len(shapes) > 1
         also = "; so are the columns: pass transpose=True if those are samples" if square else ""
@@ -431,7 +429,7 @@ def clinical_columns(texts: Sequence[str], numbers: Sequence[str]) -> list[str]:
     >>> clinical_columns(["sex"], ["age", "os_months"]), clinical_columns([], ["TP53", "STAGE"])
     (['sex', 'age', 'os_months'], [])
     """
-    named = [name for name in (*texts, *numbers) if plain(name) in CLINICAL_NAMES]
+    named = [name for name in (*texts, *numbers) if CLINICAL_NAMES.fullmatch(plain(name))]
     clinical = len(texts) > len(numbers) or (named and len(named) + bool(texts) > 1)
     return list(dict.fromkeys([*named, *texts])) if clinical else []
 

@@ -32,7 +32,6 @@ SEPARATORS = "\t;,"  # in this order: commas also occur as decimal points and in
 MISSING = ("", "na", "n/a", "nan", "null", "none", "?", "#n/a")
 SPELLED = [*MISSING, *(word.upper() for word in MISSING), "NaN", "None", "Null", "<NA>"]
 SAMPLED = 20  # rows by which the form of a table is found
-FEW_DIGITS = 10  # up to so many, pandas finds the nearest number by its quick parser, too
 TEXT_ADVICE = "it should be UTF-8 text with one row per sample and , ; or tab between the cells"
 EXCEL_ADVICE = "save it again as .xlsx, or as .csv"
 WITH_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
@@ -61,6 +60,8 @@ class Table:
     decimal : {".", ","}
     labels : Series, optional
         A column of classes, set aside.
+    turned : bool
+        Whether it was transposed because of its names.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Table:
     notes: list[str] = field(default_factory=list)
     decimal: str = "."
     labels: Any = None
+    turned: bool = False
 
     @property
     def named(self) -> bool:
@@ -121,7 +123,8 @@ def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
     """Read the frame of a table."""
     kind = kind_of(table.path)
     if kind in TEXTS:
-        with parsing("table", TEXT_ADVICE):
+        with parsing("table", TEXT_ADVICE), warnings.catch_warnings():
+            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # `_typed` makes it one type
             _load_text(table, sep, decimal)
     elif kind == ".parquet":
         with parsing("Parquet file", "write it again, with one column per feature"):
@@ -177,12 +180,11 @@ def not_numeric(table: Table) -> str:
     shown = ", ".join(f"{cell[:40]!r} in row {at!r}" for at, cell in first.items())
     other, sign = (WITH_POINT, ".") if table.decimal == "," else (WITH_COMMA, ",")
     hint = f"; pass decimal={sign!r} if numbers are written so"
-    several = len(names) > 1
+    what = f"column {names[0]!r} is" if len(names) == 1 else f"columns {list_names(names)} are"
     return (
-        f"column{'s' * several} {list_names(names)} {'are' if several else 'is'} not numeric: "
-        f"{shown}{hint * any(map(other.fullmatch, first))}; leave out with "
-        f"drop_columns={names[:SHOWN] if several else repr(names[0])}, encode as numbers, "
-        "or name with labels=... or id=... a column that holds those"
+        f"{what} not numeric: {shown}{hint * any(map(other.fullmatch, first))}; leave out with "
+        f"drop_columns={names[:SHOWN]}, encode as numbers, or name with labels=... or id=... a "
+        "column that holds those"
     )
 
 
@@ -227,14 +229,12 @@ def _parse(
         names = [name.strip() for name in commented[0]]
     table.decimal = decimal or _find_decimal(body, table.notes)
     texts = any(is_text(row[0]) for row in body)
-    digits = (re.sub(r"[eE].*|\D", "", cell).lstrip("0") for row in body for cell in row)
-    short = max(map(len, digits), default=0) <= FEW_DIGITS
     frame = pd.read_csv(
         source, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
-        encoding=encoding, decimal=table.decimal, low_memory=False, skipinitialspace=True,
-        float_precision="high" if short else "round_trip",  # the nearest number
+        encoding=encoding, decimal=table.decimal, skipinitialspace=True,
+        float_precision=None if encoding else "round_trip",  # cells of a workbook are exact
         comment="!" if any(line.startswith("!") for line in comments) else None,
-        dtype=dict.fromkeys(_codes(body), str), na_values=SPELLED, keep_default_na=False,
+        dtype=dict.fromkeys(_codes(body), str) or None, na_values=SPELLED, keep_default_na=False,
         converters={0: lambda cell: cell or np.nan} if texts else None,  # a sample named NA
     )  # fmt: skip
     table.frame = _finish(frame, names, table, sep)
@@ -332,10 +332,12 @@ def _typed(column: Any, decimal: str) -> Any:
     cells = column.dropna()
     if pd.api.types.infer_dtype(cells) == "boolean":
         cells = cells.astype(int)
-    text = cells.astype(str).str.strip()
-    numbers = _numbers(text, decimal)
-    codes = text.str.match(r"0\d").any() and text.is_unique
-    return (text if codes or numbers.isna().any() else numbers).reindex(column.index)
+    text = pd.Series([str(cell).strip() for cell in cells], index=cells.index, dtype=object)
+    if not _numbers(text[:1], decimal).isna().any():  # most texts show it in the first cell
+        numbers = _numbers(text, decimal)
+        codes = text.str.match(r"0\d").any() and text.is_unique
+        text = text if codes or numbers.isna().any() else numbers
+    return text.reindex(column.index)
 
 
 def _numbers(text: Any, decimal: str) -> Any:
@@ -464,11 +466,9 @@ def _first_lines(file: Iterator[str]) -> tuple[list[str], list[str]]:
 
 def _codes(rows: Rows) -> list[int]:
     """Return the columns that may hold codes with leading zeros: to be read as text first."""
-    columns = [
-        [c.strip() for c in cells if c.strip()] for cells in zip_longest(*rows, fillvalue="")
-    ]
-    digits = {p: cells for p, cells in enumerate(columns) if all(map(str.isdecimal, cells))}
-    return [p for p, c in digits.items() if p == 0 or any(re.match(r"0\d", cell) for cell in c)]
+    columns = list(zip_longest(*rows, fillvalue=""))
+    digits = [p for p, cells in enumerate(columns) if not re.search(r"[^\d\s]", "".join(cells))]
+    return [p for p in digits if p == 0 or any(re.match(r"\s*0\d", c) for c in columns[p])]
 
 
 def is_text(cell: str, decimal: str | None = None) -> bool:

@@ -106,8 +106,7 @@ def serve() -> None:
         except InputError as error:
             found["error"] = [type(error).__name__, str(error)]
         except MemoryError:
-            what = f"{path}: it needs more memory than memory_limit allows"
-            found["error"] = ["FileFormatError", what]
+            found["error"] = ["FileFormatError", f"{path}: needs more memory than memory_limit"]
     ours = [w for w in caught if issubclass(w.category, MkclustWarning)]
     found["warnings"] = [[w.category.__name__, str(w.message)] for w in ours]
     write_archive(target, kind="untrusted", parameters={}, fitted=found, compress=False)
