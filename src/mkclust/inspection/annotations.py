@@ -147,8 +147,7 @@ def compare_annotations(
                 skipped.append(str(error))
     adjusted = corrected(np.array([each.p for each in found]))
     found = [each._replace(p_adjusted=float(p)) for each, p in zip(found, adjusted, strict=True)]
-    ordered = tuple(sorted(found, key=lambda each: each.p))
-    return Annotations(ordered, curves, tuple(skipped))
+    return Annotations(tuple(sorted(found, key=lambda each: each.p)), curves, tuple(skipped))
 
 
 def corrected(p: np.ndarray) -> np.ndarray:
@@ -198,8 +197,7 @@ def _compared(name: str, clusters: np.ndarray, column: Any) -> Comparison:
         raise InputError(f"{name}: it has the same value for all samples")
     if len(np.unique(groups)) < 2:
         raise InputError(f"{name}: only one cluster has values")
-    numeric = column.dtype.kind in "iuf" and distinct > FEW_VALUES
-    if numeric:
+    if column.dtype.kind in "iuf" and distinct > FEW_VALUES:
         numbers = values.to_numpy(float)
         if not np.isfinite(numbers).all():
             raise InputError(f"{name}: it has infinite values")
