@@ -75,7 +75,7 @@ def test_a_column_that_is_a_permutation_of_the_samples_does_not_join_in_silence(
         (table.rename(columns={"patient": "child"}), names),
         (table.drop(columns="patient").assign(mother=[int(name[1:]) for name in other]), range(60)),
     ):
-        with pytest.raises(InputError, match="'mother', .* could name the samples: choose"):
+        with pytest.raises(InputError, match=r"'mother', .* could name the samples: choose"):
             compare_annotations(pd.Series(labels, index=list(index)), ambiguous)
 
 

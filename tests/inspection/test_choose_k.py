@@ -137,7 +137,8 @@ def test_modularity_is_that_of_newman():
     degree, same = A.sum(axis=1), labels[:, None] == labels
     expected = ((A - np.outer(degree, degree) / A.sum()) * same).sum() / A.sum()
     found = Partitions(sp.csr_array(A), {3: labels})
-    assert modularities(found, [3])[0] == pytest.approx(expected)
+    limit = 1 - np.outer(degree, degree)[same].sum() / A.sum() ** 2
+    assert modularities(found, [3])[:, 0] == pytest.approx([expected, limit])
 
 
 def test_p_values_at_the_limit_of_the_null_hypothesis_are_uniform():
@@ -145,7 +146,8 @@ def test_p_values_at_the_limit_of_the_null_hypothesis_are_uniform():
     ks, odds = np.arange(2, 7), rng.normal(0.8, 0.1, (300, 16, 5))
 
     def modularity_of(odds):
-        return (1 - 1 / ks) / (1 + np.exp(-odds))
+        limit = np.broadcast_to(1 - 1 / ks, odds.shape)
+        return np.stack([limit / (1 + np.exp(-odds)), limit], axis=-2)
 
     limits = [modularity_of(each[0] + SHAPE) for each in odds]
     null = [modularity_of(each[1:]) for each in odds]
@@ -157,10 +159,20 @@ def test_p_values_at_the_limit_of_the_null_hypothesis_are_uniform():
 def test_few_numbers_are_compared_with_the_null_model():
     assert spread_out([4]) == [4] and spread_out([2, 3]) == [2, 3]
     assert len(spread_out(range(2, 150))) == 7
-    test = StructureTest(np.array([2, 8]), np.array([0.3, 0.5]), np.array([[0.2, 0.2], [0.2, 0.4]]))
-    observed, null, deviation = test.curves([2, 4, 8])
-    assert observed == pytest.approx([0.3, 0.4, 0.5]) and null == pytest.approx([0.2, 0.25, 0.3])
-    assert deviation[0] == 0.001 and deviation[2] == pytest.approx(0.2 / np.sqrt(2))
+    null = np.array([[[0.2, 0.2], [1, 1]], [[0.2, 0.4], [1, 1]]])
+    test = StructureTest(np.array([2, 8]), np.array([[0.3, 0.5], [1, 1]]), null)
+    observed, mean, deviation = test.curves([2, 4, 8])
+    assert observed == pytest.approx([0.3, 0.4, 0.5]) and mean == pytest.approx([0.2, 0.25, 0.3])
+    assert deviation[[0, 2]] == pytest.approx([0, 0.2 / np.sqrt(2)])
+
+
+def test_clusters_of_unequal_sizes_are_structure():
+    group = np.repeat([0, 1, 2], [110, 20, 20])
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        centers = 1.5 * rng.standard_normal((2, 3, 5))
+        views = [X[group] + rng.standard_normal((150, 5)) for X in centers]
+        assert choose_k(views, k_range=(2, 8), random_state=seed).structure
 
 
 def test_held_out_modularity_is_that_of_the_other_half():

@@ -203,8 +203,7 @@ def _compared(name: str, clusters: np.ndarray, column: Any) -> Comparison:
         raise InputError(f"{name}: it has the same value for all samples")
     if len(np.unique(groups)) < 2:
         raise InputError(f"{name}: only one cluster has values")
-    numeric = column.dtype.kind in "iuf" and distinct > FEW_VALUES
-    if numeric:
+    if column.dtype.kind in "iuf" and distinct > FEW_VALUES:
         numbers = values.to_numpy(float)
         if not np.isfinite(numbers).all():
             raise InputError(f"{name}: it has infinite values")

@@ -38,7 +38,7 @@ STAGES = (  # samples, draws of the null model, p values below and above which t
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
 ODDS = 1e-3  # shares of the largest modularity are kept that far from 0 and 1
-SHAPE = 0.25  # log-odds of modularity that the shape of a single cluster can add
+SHAPE = 0.1  # log-odds of modularity that the shape of a single cluster can add
 SMALLEST = 1e-3  # standard deviation of a modularity; a smaller one is taken as this
 
 
@@ -211,10 +211,9 @@ def choose_k(
         data, _ = views_of(estimator, views, random_state)
         ks = checked_range(k_range, len(data))
         n, data = len(data), drawn(data, max(ROWS, 2 * ks[-1]), np.random.default_rng(random_state))
+        model = unfitted(estimator, n_clusters=ks[0])
         with shared_views():
-            scan = unfitted(estimator, n_clusters=ks[0]).partitions(
-                data, ks, random_state, n_init=1
-            )
+            scan = model.partitions(data, ks, random_state, n_init=1)
         held_out = held_out_modularity(estimator, data, scan.graph, ks, random_state)
         test = structure_test(estimator, data, ks, random_state)
     return replace(_choice(scan, held_out, test, ks), drawn=len(data) if len(data) < n else None)
@@ -244,7 +243,7 @@ def checked_range(asked: Any, n: int) -> list[int]:
 def _choice(
     scan: Partitions, held_out: np.ndarray, test: StructureTest, ks: list[int]
 ) -> ChoiceOfK:
-    Q, held = modularities(scan, ks), held_out.mean(axis=0)
+    Q, held = modularities(scan, ks)[0], held_out.mean(axis=0)
     observed, null, deviation = test.curves(ks)
     labels = [scan.labels[k] for k in ks]
     sizes = [tuple(sorted(np.bincount(each).tolist(), reverse=True)) for each in labels]
@@ -294,10 +293,10 @@ class StructureTest:
     Attributes
     ----------
     ks : (t,) int array
-    observed : (t,) array
-        Modularity of the subsample.
-    null : (B, t) array
-        Modularity of B draws of the null model, of the same size.
+    observed : (2, t) array
+        Modularity of the subsample, and the largest that clusters of these sizes can have.
+    null : (B, 2, t) array
+        The same of B draws of the null model, of as many samples.
     """
 
     ks: np.ndarray
@@ -308,19 +307,20 @@ class StructureTest:
     def p_value(self) -> float:
         r"""Return the probability of so large an excess without structure.
 
-        k clusters have a modularity of at most $1 - 1/k$, so that modularities are compared as
-        log-odds of that limit, $q_k = \log Q_k - \log(1 - 1/k - Q_k)$: where null views come near
-        the limit, a perfect partition would else exceed them by little. The statistic is
-        $T = \max_k (q_k - 0.25 - \mu_k) / s_k$ with the mean and standard deviation of the null
-        model. 0.25 allows for shapes of a single cluster that the null model does not have: a
-        uniform square has up to 8 % more modularity than a Gaussian of its covariance. T of every
-        draw, without that allowance, against the others gives the mean and standard deviation of
-        T, and Student's t distribution the probability.
+        Clusters with shares $a_c$ of the degrees have a modularity of at most
+        $L_k = 1 - \sum_c a_c^2$, so that modularities are compared as log-odds of that limit,
+        $q_k = \log Q_k - \log(L_k - Q_k)$: clusters of unequal sizes, however clear, would else
+        have less than an even division of noise. The statistic is
+        $T = \max_k (q_k - \mu_k) - 0.1$ with the mean of the null model. 0.1 allows for shapes of
+        a single cluster that the null model does not have, such as a square that lies across
+        its principal axes. T of every draw, without that allowance, against the others gives the
+        mean and standard deviation of T, and Student's t distribution the probability.
         """
-        B, null = len(self.null), _log_odds(self.null, self.ks)
-        drawn = [_excess(null[b], np.delete(null, b, axis=0)) for b in range(B)]
+        B, null = len(self.null), _log_odds(self.null)
+        mean = null.mean(axis=0)
+        drawn = np.max(null - mean, axis=1) * B / (B - 1)
         spread = max(np.std(drawn, ddof=1) * np.sqrt(1 + 1 / B), SMALLEST)
-        excess = _excess(_log_odds(self.observed, self.ks) - SHAPE, null) - np.mean(drawn)
+        excess = np.max(_log_odds(self.observed) - mean) - SHAPE - np.mean(drawn)
         return float(stats.t.sf(excess / spread, B - 1))
 
     def curves(self, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -328,14 +328,15 @@ class StructureTest:
 
         Numbers of `ks` between those compared are interpolated on a logarithmic scale.
         """
-        found = (self.observed, self.null.mean(axis=0), _deviation(self.null))
+        null = self.null[:, 0]
+        found = (self.observed[0], null.mean(axis=0), null.std(axis=0, ddof=1))
         observed, mean, deviation = (np.interp(np.log(ks), np.log(self.ks), y) for y in found)
         return observed, mean, deviation
 
 
-def _log_odds(Q: np.ndarray, ks: np.ndarray) -> np.ndarray:
-    """Return modularities (..., len(ks)) as log-odds of the largest that k clusters can have."""
-    share = np.clip(Q / (1 - 1 / ks), ODDS, 1 - ODDS)
+def _log_odds(found: np.ndarray) -> np.ndarray:
+    """Return modularities (..., 0, t) as log-odds of the largest possible ones (..., 1, t)."""
+    share = np.clip(found[..., 0, :] / found[..., 1, :], ODDS, 1 - ODDS)
     return np.asarray(np.log(share / (1 - share)))
 
 
@@ -348,42 +349,25 @@ def structure_test(
     Otherwise, six draws of 300 samples are enough where it is below 0.001 or above 0.7. Else 15
     draws of 1000 samples decide.
     """
-    for samples, draws, low, high in STAGES[len(views) <= STAGES[0][0] :]:
-        test = _compared(estimator, views, ks, random_state, samples, draws)
+    model = unfitted(estimator, n_clusters=2)
+    for size, draws, low, high in STAGES[len(views) <= STAGES[0][0] :]:
+        rng = np.random.default_rng(random_state)
+        some = drawn(views, size, rng)
+        tried = spread_out([k for k in ks if k <= len(some) // 2] or [2])
+        null, found = NullModel(some), []
+        for b in range(draws + 1):
+            step(f"null model, draw {b} of {draws}")
+            scan = model.partitions(null.draw(rng) if b else some, tried, random_state, n_init=1)
+            found.append(modularities(scan, tried))
+        test = StructureTest(np.array(tried), found[0], np.array(found[1:]))
         if not low < test.p_value < high:
             break
     return test
 
 
-def _compared(
-    estimator: MultiViewClusterer,
-    views: MultiView,
-    ks: Sequence[int],
-    random_state: int,
-    samples: int,
-    draws: int,
-) -> StructureTest:
-    rng = np.random.default_rng(random_state)
-    some = drawn(views, samples, rng)
-    tried = spread_out([k for k in ks if k <= len(some) // 2] or [2])
-    model, null = NullModel(some), []
-    for b in range(draws):
-        step(f"null model, draw {b + 1} of {draws}")
-        null.append(_modularities(estimator, model.draw(rng), tried, random_state))
-    observed = _modularities(estimator, some, tried, random_state)
-    return StructureTest(np.array(tried), observed, np.array(null))
-
-
-def _modularities(
-    estimator: MultiViewClusterer, views: MultiView, ks: Sequence[int], random_state: int
-) -> np.ndarray:
-    found = unfitted(estimator, n_clusters=2).partitions(views, list(ks), random_state, n_init=1)
-    return modularities(found, ks)
-
-
 def modularities(found: Partitions, ks: Sequence[int]) -> np.ndarray:
-    """Return the modularity of the partition into every k clusters on the common graph."""
-    return np.array([modularity(found.graph, found.labels[k]) for k in ks])
+    """Return modularity and its limit (2, t) of the partition into every k, on the common graph."""
+    return np.array([modularity_and_limit(found.graph, found.labels[k]) for k in ks]).T
 
 
 def modularity(graph: sp.csr_array, labels: np.ndarray) -> float:
@@ -403,12 +387,17 @@ def modularity(graph: sp.csr_array, labels: np.ndarray) -> float:
     >>> modularity(pairs, np.array([0, 0, 1, 1]))
     0.5
     """
+    return modularity_and_limit(graph, labels)[0]
+
+
+def modularity_and_limit(graph: sp.csr_array, labels: np.ndarray) -> tuple[float, float]:
+    """Return the modularity of a partition, and that without edges between clusters."""
     degree = np.asarray(graph.sum(axis=1)).ravel()
     total = degree.sum()
     entries = graph.tocoo()
     inside = entries.data[labels[entries.coords[0]] == labels[entries.coords[1]]].sum()
-    shares = np.bincount(labels, weights=degree) / total
-    return float(inside / total - np.sum(shares**2))
+    chance = float(np.sum((np.bincount(labels, weights=degree) / total) ** 2))
+    return float(inside / total) - chance, 1 - chance
 
 
 def spread_out(ks: Sequence[int]) -> list[int]:
@@ -434,14 +423,6 @@ def subset(views: MultiView, rows: np.ndarray) -> MultiView:
         return some
     used = [name for p, name in enumerate(some.names) if varies(some.own_rows(p)).any()]
     return some if len(used) == some.n_views else some.select(used)
-
-
-def _excess(observed: np.ndarray, null: np.ndarray) -> float:
-    return float(np.max((observed - null.mean(axis=0)) / _deviation(null)))
-
-
-def _deviation(null: np.ndarray) -> np.ndarray:
-    return np.maximum(null.std(axis=0, ddof=1), SMALLEST)
 
 
 def held_out_modularity(

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from ..data.memory import shared_views
 from ..graph_fusion import GraphFusion
 from ..graph_fusion.diffusion_map import diffusion_map, n_components_for
-from ..graph_fusion.fusion import blend, mean_graph
+from ..graph_fusion.fusion import blend, in_no_used, mean_graph
 from ..graphs.affinity import degree_normalized
 from ..linalg.eigenpairs import leading_eigenpairs
 from ..linalg.kmeans import kmeans_labels
@@ -23,7 +23,7 @@ from ..metrics import ari
 from ..progress import step
 from .fitting import quiet
 from .stability import counts, matched
-from .view_profile import SEPARATED, Evidence, ViewProfile, evidence_of, held_by, profile_of
+from .view_profile import SEPARATED, Evidence, ViewProfile, evidence_of, profile_of
 
 NO_CONFLICT = "no two trusted views contradict each other about a pair of clusters"
 OTHERS = "Other answers"
@@ -431,9 +431,7 @@ def _following(
     sides = dict.fromkeys(conflict.opposing for conflict in conflicts)
     for side in list(sides)[:SIDES]:
         chosen = np.where(np.isin(evidence.names, side), evidence.weights, 0.0)
-        if np.all(
-            np.any([held_by(evidence.data, p) for p in np.flatnonzero(chosen).tolist()], axis=0)
-        ):
+        if not in_no_used(evidence.built, chosen).any():
             graph = degree_normalized(mean_graph(evidence.graphs, chosen / chosen.sum()))
             yield f"uses only {', '.join(side)}", _partition(evidence, graph, seed)
 

@@ -16,22 +16,31 @@ BENDS = 1e-3, 0.25, 0.5, 1.0, 2.0, 4.0  # b of arcsinh(b y), in median deviation
 EVIDENT = 10.8  # twice the gain in log-likelihood from which a transform is made (p = 0.001)
 POINTS = 99  # quantiles of a Gaussian from which mean and variance of a column are computed
 FLAT = 1e-9  # an exponent or a variance nearer to 0 is taken as this
+AXES = 10  # principal axes of the samples that are drawn as flat as they are
+FLATTEST = -1.2  # excess kurtosis of a uniform distribution, the flattest that has one mode
 THIN = 0.1, 1 / 3  # share of nonzero entries up to which they are dealt out: sparse, discrete views
 
 
 class NullModel:
     r"""Draw views without cluster structure that resemble given ones.
 
-    $$\tilde X_p = f_p^{-1}(A f_p(X_p)), \quad
-    A = \tfrac{1}{\sqrt n}GC + \tfrac{1}{n}\mathbf{1}\mathbf{1}^\top$$
+    $$\tilde X_p = f_p^{-1}(A f_p(X_p)), \quad A = QU^\top$$
 
     $f_p$ transforms every column: Yeo and Johnson's power removes its skewness, an inverse
-    hyperbolic sine its heavy tails. G (n, n) is standard normal and C centers, so that the
-    transformed samples of all views together are one Gaussian with the mean and covariance of the
-    data. Mapped back and clipped to the range of the data they have the skewness and tails of the
-    columns and their correlations, also between views, and one mode. Empirical margins would keep
-    what clusters do to single columns. A kernel becomes $AK_pA^\top$. Three kinds of data need
-    more:
+    hyperbolic sine its heavy tails. U (n, n) is an orthonormal basis of the samples: the constant,
+    then the principal axes of the transformed columns of all views together. Q is a random one
+    that starts with the constant as well. A thus rotates the samples, which keeps means and
+    covariances of the data, also between views, exactly: draws that only have them on average
+    vary more than the data do, and hide clusters (rotation test).
+
+    The columns of Q are orthonormalized Gaussian ones, except for the first ten axes: a
+    coordinate of less kurtosis than a Gaussian is drawn from the symmetric beta distribution of
+    its kurtosis, and at the least from a uniform one, the flattest with a single mode. Flat
+    noise, such as a uniform line, thus stays flat, and two clusters become one.
+
+    Mapped back and clipped to the range of the data the draws have the skewness and tails of the
+    columns. Empirical margins would keep what clusters do to single columns. A kernel becomes
+    $AK_pA^\top$. Three kinds of data need more:
 
     - Columns with at most ten distinct values keep their values, by rank: noise that is yes or
       no falls into cells, which Gaussian noise does not. Other columns of whole numbers are
@@ -40,7 +49,8 @@ class NullModel:
       views of discrete columns with less than a third (links between samples), the nonzero
       entries of all columns are dealt out to the samples at random. Every sample keeps
       its number of entries and every column its values; entries that meet are merged.
-    - Samples that a view lacks stay missing.
+    - Samples that a view lacks stay missing. A is then that part of the rotation which belongs to
+      the samples that the view holds, centered.
 
     Parameters
     ----------
@@ -50,6 +60,7 @@ class NullModel:
     ----------
     I. Yeo, R. Johnson. A new family of power transformations to improve normality or symmetry.
     Biometrika 87, 2000.
+    O. Langsrud. Rotation tests. Statistics and Computing 15, 2005.
     """
 
     def __init__(self, views: MultiView) -> None:
@@ -58,6 +69,9 @@ class NullModel:
         present = views.present if views.present is not None else np.ones((n, m), dtype=bool)
         self._held = [np.flatnonzero(held) for held in present.T]
         self._sources = [self._source(p) for p in range(m)]
+        self._axes = self._principal_axes()
+        kurtosis = n * np.sum(self._axes[:, 1 : AXES + 1] ** 4, axis=0) - 3
+        self._beta = -3 / np.clip(kurtosis, FLATTEST, -0.01) - 1.5
 
     def _source(self, p: int) -> Any:
         """Return what view p is drawn from: entries to deal out, a kernel, or columns."""
@@ -67,11 +81,33 @@ class NullModel:
         table = (view.toarray() if sp.issparse(view) else np.asarray(view)).astype(np.float64)
         return table if self.views.kernels else _Columns(table)
 
+    def _principal_axes(self) -> np.ndarray:
+        """Return an orthonormal basis (n, n): the constant, then the axes of all views together."""
+        n, m = len(self.views), self.views.n_views
+        total = np.full((n, n), float(m))
+        for at, source in zip(self._held, self._sources, strict=True):
+            if sp.issparse(source):
+                continue
+            table = source if self.views.kernels else source.symmetric
+            K = table - table.mean(axis=0)
+            K = K - K.mean(axis=1, keepdims=True) if self.views.kernels else K @ K.T
+            if np.trace(K) > 0:
+                total[np.ix_(at, at)] += K / np.trace(K)
+        return np.asarray(np.linalg.eigh(total)[1][:, ::-1])
+
+    def _rotation(self, rng: np.random.Generator) -> np.ndarray:
+        """Return G (n, n): new coordinates of the samples on the axes, as flat as the old ones."""
+        n, a = len(self.views), self._beta[:, None]
+        G = rng.standard_normal((n, n))
+        G[:, 0] = 1.0
+        G[:, 1 : len(a) + 1] = rng.beta(a, a, (len(a), n)).T - 0.5
+        Q, R = np.linalg.qr(G)
+        Q *= np.sign(np.diagonal(R))
+        return np.asarray(np.sqrt(n) * Q[:, 1:] @ self._axes[:, 1:].T)
+
     def draw(self, rng: np.random.Generator) -> MultiView:
         """Return one draw: views of the same names, shapes and missing samples."""
-        n = len(self.views)
-        G = rng.standard_normal((n, n))
-        drawn = []
+        G, drawn = self._rotation(rng), []
         for p, source in enumerate(self._sources):
             found = _dealt(source, rng) if sp.issparse(source) else self._gaussian(p, source, G)
             drawn.append(self._placed(p, found))
@@ -214,8 +250,8 @@ def _dealt(entries: sp.coo_array, rng: np.random.Generator) -> sp.csr_array:
     (2, 3)
     """
     rows, columns = entries.coords
-    shape = entries.shape
     dealt = rng.permutation(rows)
-    first = np.unique(dealt.astype(np.int64) * shape[1] + columns, return_index=True)[1]
+    cells = dealt.astype(np.int64) * entries.shape[1] + columns
+    first = np.unique(cells, return_index=True)[1]
     place = (dealt[first], columns[first])
-    return sp.csr_array((entries.data[first].astype(np.float64), place), shape=shape)
+    return sp.csr_array((entries.data[first].astype(np.float64), place), shape=entries.shape)

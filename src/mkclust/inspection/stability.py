@@ -333,9 +333,8 @@ def confidence(
     (1.0, None)
     """
     model = fitted(estimator, views)
-    return confidence_of(
-        stability(model, views, n_splits=n_splits, random_state=random_state), model
-    )
+    found = stability(model, views, n_splits=n_splits, random_state=random_state)
+    return confidence_of(found, model)
 
 
 def confidence_of(found: Stability, model: Any) -> Confidence:

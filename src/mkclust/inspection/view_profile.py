@@ -133,7 +133,7 @@ def profile_of(evidence: Evidence) -> ViewProfile:
     """Return the profile of the model's labels."""
     labels, k = evidence.labels, evidence.k
     graphs = enumerate(evidence.graphs)
-    found = [separation(graph, labels, k, held_by(evidence.data, p)) for p, graph in graphs]
+    found = [separation(graph, labels, k, evidence.built.held(p)) for p, graph in graphs]
     parts = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
     return ViewProfile(evidence.names, np.bincount(labels, minlength=k), *parts)
 
@@ -236,13 +236,7 @@ def evidence_of(estimator: Any, views: Any, random_state: int = 0) -> Evidence:
     data, rows = views_of(model, views, random_state)
     with quiet():
         graph_fusion = model if isinstance(model, GraphFusion) else _graph_fusion_of(model, data)
-        built = graph_fusion.view_graphs(data)
-        return Evidence(model, data, rows, built)
-
-
-def held_by(data: MultiView, p: int) -> np.ndarray:
-    """Return which samples view p holds (n,)."""
-    return np.ones(len(data), dtype=bool) if data.present is None else data.present[:, p]
+        return Evidence(model, data, rows, graph_fusion.view_graphs(data))
 
 
 def _graph_fusion_of(model: Any, data: MultiView) -> GraphFusion:
