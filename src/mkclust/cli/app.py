@@ -42,9 +42,8 @@ class LazyGroup(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command that has only a name and a description."""
-        if cmd_name not in COMMANDS:
-            return None
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
+        known = cmd_name in COMMANDS
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1]) if known else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the arguments call, and the arguments that are left."""

@@ -188,10 +188,8 @@ def option(parameter: str) -> str:
     >>> option("n_clusters"), option("missing"), option("n_neighbors")
     ('-k', '--missing', '--set n_neighbors')
     """
-    if parameter in OPTIONS:
-        return OPTIONS[parameter]
-    own = parameter in OF_COMMANDS
-    return f"--{parameter.replace('_', '-')}" if own else f"--set {parameter}"
+    own = f"--{parameter.replace('_', '-')}"
+    return OPTIONS.get(parameter, own if parameter in OF_COMMANDS else f"--set {parameter}")
 
 
 def in_options(error: Exception) -> str:

@@ -161,8 +161,7 @@ def cluster(
     n_clusters = n_clusters_of(clusters)
     shared = {"missing": missing, "random_state": seed}
     model = estimator_for(method, 2, **with_shared(parameters_of(settings or ()), shared))
-    inputs = [*paths, *([] if annotations is None else [annotations])]
-    folder = OutputFolder(out, "cluster", inputs)
+    folder = OutputFolder(out, "cluster", [*paths, *filter(None, [annotations])])
     folder.check()
     prepared: dict[str, Any] = {"log": log, "top_variance": top_variance}
     run = Run(

@@ -54,7 +54,7 @@ def predict(
         membership = fitted.predict_proba(data)
         columns = {"cluster": fitted.predict(data), "membership": membership.max(axis=1).round(4)}
     said = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
-    notes = list(dict.fromkeys(said))
+    notes = [*dict.fromkeys(said)]
 
     def write(staging: Path) -> dict[str, Any]:
         write_samples(staging / "labels.csv", data, columns)

@@ -64,8 +64,7 @@ def _views_table(model: Any, views: Any) -> Table:
     table = column_table("view", "columns", *known)
     unrelated = {str(name) for name in getattr(model, "unrelated_views_", ())}
     for p, (name, width) in enumerate(zip(views.names, views.widths, strict=True)):
-        shown = clean(name)
-        shown = f"[red]{shown} (unrelated)[/]" if name in unrelated else shown
+        shown = f"[red]{clean(name)} (unrelated)[/]" if name in unrelated else clean(name)
         table.add_row(shown, str(width), *(cells[p] for cells in known.values()))
     return table
 
@@ -80,8 +79,7 @@ def _known(model: Any) -> dict[str, list[str]]:
         found["agreement"] = [number(value, 2) for value in shared]
     if hasattr(model, "noise_"):
         found["kept"] = [str(d) for d in model.dimensions_]
-        noise = {"N-noise": "null", "C-noise": "column", "cross": "cross"}
-        for title, name in noise.items():
+        for title, name in (("N-noise", "null"), ("C-noise", "column"), ("cross", "cross")):
             found[title] = [number(value, 2) for value in getattr(model.noise_, name)]
     if getattr(model, "presence_", None) is not None:
         found["samples"] = [str(count) for count in model.presence_.sum(axis=0)]

@@ -189,8 +189,7 @@ def _aligned(labels: Any, table: Any, index: Any, id: str | None) -> tuple[np.nd
             f"no sample of the annotations has a cluster: they name {table.index[0]!r}, the "
             f"samples are named {as_text(names)[0]!r}"
         )
-    key, count = table.index.name or ROWS, np.count_nonzero(rows >= 0)
-    joined = f"joined by {key}: {count} of {len(clusters)} samples"
+    joined = f"joined by {table.index.name or ROWS}: {sum(rows >= 0)} of {len(clusters)} samples"
     return clusters[rows[rows >= 0]], table[rows >= 0], joined
 
 

@@ -76,14 +76,6 @@ def refit_all(
         return in_parallel(refit, items, len(items) if n_samples <= SIDE_BY_SIDE else 1)
 
 
-def tried(task: Callable[[], Answer]) -> Answer | InputError:
-    """Return what a function finds, or the InputError it raises."""
-    try:
-        return task()
-    except InputError as error:
-        return error
-
-
 def sample_names(data: MultiView, rows: np.ndarray) -> np.ndarray:
     """Return the names of the samples, or their positions where they have none."""
     return rows if data.index is None else np.asarray(data.index)

@@ -81,9 +81,8 @@ class Verdict:
             return "Whether there are clusters beyond chance is not known."
         if self.structured:
             return f"There are clusters beyond chance ({_p(self.p_value)})."
-        what = "all samples are one cluster"
-        if self.n_clusters > 1:
-            what = f"the {self.n_clusters} clusters are no clearer than those in data without any"
+        several = f"the {self.n_clusters} clusters are no clearer than those in data without any"
+        what = several if self.n_clusters > 1 else "all samples are one cluster"
         return f"No cluster structure found ({_p(self.p_value)}): {what}."
 
     def _doubts(self) -> Iterator[str]:

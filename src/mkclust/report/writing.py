@@ -27,7 +27,7 @@ from ..inspection import (
     verdict,
     view_influence,
 )
-from ..inspection.fitting import refit_all, tried
+from ..inspection.fitting import refit_all
 from ..io.files import replacing
 from ..large.views import LargeViews
 
@@ -197,15 +197,25 @@ def answer_questions(
     with shared_views():  # the explanation uses one core, the refits use all
         alone = [name for name in asked if name == "explanation"]
         tasks = [*(plans[name] for name in alone), *beside]
-        outcomes = dict(zip(alone, refit_all(tried, tasks, len(model.labels_)), strict=False))
-        outcomes |= {n: tried(plans[n]) for n in asked if n in plans and n not in alone}
+        outcomes = dict(
+            zip(alone, refit_all(answer_or_error, tasks, len(model.labels_)), strict=False)
+        )
+        outcomes |= {n: answer_or_error(plans[n]) for n in asked if n in plans and n not in alone}
     if "markers" in asked:
         influence = known.get("influence", outcomes.get("influence"))
         valid = influence if isinstance(influence, ViewInfluence) else False
-        outcomes["markers"] = tried(partial(markers, model, views, valid=valid))
+        outcomes["markers"] = answer_or_error(partial(markers, model, views, valid=valid))
     for name, outcome in outcomes.items():  # the data may not allow it, but the labels stand
         if isinstance(outcome, InputError):
             skipped[name] = str(outcome).removesuffix(".")
     answers = [each for each in outcomes.values() if not isinstance(each, InputError)]
     reasons = [f"{WORDS[name]} not computed: {why}." for name, why in skipped.items()]
     return [*given, *answers], reasons
+
+
+def answer_or_error(question: Callable[[], Any]) -> Any:
+    """Return what a function finds, or the InputError it raises."""
+    try:
+        return question()
+    except InputError as error:
+        return error
