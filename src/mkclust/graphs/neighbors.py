@@ -178,9 +178,8 @@ class SinglePrecision:
         for start in range(0, n, AT_ONCE):
             rows = slice(start, start + AT_ONCE)
             self._right[rows, :f] = points[order[rows]] - mean
-        X = self._right[:, :f]
         self._sparse = [part.points[order].astype(np.float32) for part in sparse]
-        self._norms = squared_norms(X) + sum(squared_norms(S) for S in self._sparse)
+        self._norms = squared_norms(self._right[:, :f]) + sum(map(squared_norms, self._sparse))
         self._right[:, f + 1] = self._norms
         self.rounding = SINGLE / 2 * (self._norms + self._norms.mean())  # 99 of 100 are smaller
 
