@@ -107,13 +107,18 @@ def test_inspect_shows_tables_the_next_command_and_all_problems_at_once(run, fol
     code, out, err = run("inspect", "d")
     assert code == 0, err
     assert "expression" in out and "72" in out and "Next: mkclust cluster d -k auto" in out
-    for name in ("expression", "protein"):
+    for name, value in (("expression", "high"), ("protein", None)):
         frame = pd.read_csv(folder / f"{name}.csv").astype(object)
-        frame.iloc[3, 4] = "high"
+        frame.iloc[3, 4] = value
         frame.to_csv(folder / f"{name}.csv", index=False)
+    (folder / "empty.csv").write_text("")
     for command in (["inspect", "d"], ["cluster", "d", "-k", "3"]):
         code, out, err = run(*command)
-        assert code == 2 and "expression.csv" in out + err and "protein.csv" in out + err
+        said = out + err
+        assert code == 2 and "empty.csv: the file is empty" in said
+        assert "expression.csv: column" in said and "leave out with --drop-column" in said
+        assert "view 'protein' has 1 NaN cell" in said and "--missing median" in said
+        assert ("methylation" in out) is (command[0] == "inspect") and "not readable" not in err
 
 
 def test_parameters_of_a_method_are_set_and_checked(run, folder, tmp_path):

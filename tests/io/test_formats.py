@@ -1,5 +1,7 @@
 """The same data in every format, and what is decided about the files of a folder."""
 
+import re
+
 import h5py
 import numpy as np
 import pandas as pd
@@ -239,6 +241,37 @@ def test_all_problems_are_listed_at_once(tmp_path):
         read(tmp_path)
     assert str(refused.value).startswith("2 problems:\n- ")
     assert "a.csv: line 3" in str(refused.value) and "in line 3, saw 3" in str(refused.value)
+
+
+PROBLEMS = {  # a table, and what is said of it beside sound ones and all others
+    "clinical": ("patient,age,sex\np01,30,f\np02,40,m\n", "it seems to be a clinical table"),
+    "empty": ("", "the file is empty"),
+    "genes": ("gene,s1,s2\nTP53,1,2\nEGFR,3,4\nMYC,5,6\n", "genes.*pass transpose=True"),
+    "inf": ("patient,x\np01,inf\np02,2\n", r"1 value that is infinite.*row 0 \('p01'\)"),
+    "notation": ("patient;x\n" + "".join(f"{n};.5\n" for n in NAMES) + "z;1,5\n", "decimal=','"),
+    "other": ("patient,x\nq1,1\nq2,2\n", "view 'other' has no sample in common"),
+    "ragged": ("patient,x,y\np01,1,2\np02,1\n", "line 3 has 2 cells"),
+    "town": ("patient,x,town\np01,1,Rome\np02,2,Oslo\n", r"drop_columns=\['town'\]"),
+    "twice": ("patient,x\np01,1\np01,2\n", "some occur repeatedly.*id="),
+    "named": ('"x"\n"p01" 1\n"p01" 2\n', r"several rows are named 'p01'; .* id="),
+}
+
+
+def test_problems_of_every_step_are_listed_at_once(tmp_path):
+    save(tmp_path, **FRAMES, **{name: text for name, (text, _) in PROBLEMS.items()})
+    (tmp_path / "cnv.rds").write_bytes(b"x")
+    with pytest.raises(FileFormatError) as refused:
+        read(tmp_path)
+    head, *said = str(refused.value).split("\n- ")
+    assert head == "11 problems:" and len(said) == 11
+    for name, (_, what) in PROBLEMS.items():
+        found = [
+            line for line in said if f"{name}.csv: " in line or f"view {name!r} has no" in line
+        ]
+        assert len(found) == 1 and re.search(what, found[0]), name
+    roles = {v.name: v.role for v in inspect(tmp_path)}
+    unreadable = {"empty", "ragged", "cnv"}
+    assert {name for name, role in roles.items() if role == "not readable"} == unreadable
 
 
 def test_files_of_r_and_unknown_files(tmp_path):

@@ -88,8 +88,8 @@ REFUSED = {
     "repeated": ("id,x\ns1,1\ns1,2\n", {}, "occur"),
     "repeated id": ("who,x\ns1,1\ns1,2\n", {"id": "who"}, "'s1' is missing or occurs repeatedly"),
     "no id": ("id,x\na,1\nb,2\n", {"id": "who"}, "view 'a' has no column 'who'"),
-    "bad sep": ("x,y\n1,2\n", {"sep": "::"}, "sep must be one character"),
-    "bad decimal": ("x,y\n1,2\n", {"decimal": ";"}, "decimal must be"),
+    "bad sep": ("x,y\n1,2\n", {"sep": "::"}, "sep='::' must be one character"),
+    "bad decimal": ("x,y\n1,2\n", {"decimal": ";"}, "decimal=';' must be"),
     "no drop": ("x,y\n1,2\n", {"drop_columns": "z"}, "no column 'z' for drop_columns"),
     "empty": ("", {}, "the file is empty"),
 }

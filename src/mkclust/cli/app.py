@@ -80,15 +80,13 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+Version = typer.Option(
+    "--version", callback=_print_version, is_eager=True, help="Print the version."
+)
+
+
 @app.callback()
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
+def _root(version: Annotated[bool, Version] = False) -> None:
     pass
 
 

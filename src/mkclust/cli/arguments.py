@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import json
+import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -28,7 +31,18 @@ OF_COMMANDS = (  # parameters that are options of their own; all others are give
     "annotations", "dask", "decimal", "event", "figures", "id", "kernels", "labels", "log",
     "method", "missing", "sep", "time", "top_variance", "transpose", "untrusted", "views",
 )  # fmt: skip
+SWITCHES = {
+    "kernels": ("--kernels", "--features"),
+    "transpose": ("--transpose", "--no-transpose"),
+    "untrusted": ("--untrusted", ""),
+}
+MENTIONED = re.compile(  # a parameter in a message, and its value if there is one
+    rf"(?<![\w.'\"])({'|'.join([*OPTIONS, *OF_COMMANDS])})="
+    r"(\[[^\]]*\]|'[^']*'|\"[^\"]*\"|True|False|\.\.\.|(?=[\s,.;)]|$))"
+)
 READING = "Reading"
+Text = str | None
+Texts = list[str] | None
 
 Paths = Annotated[
     list[Path],
@@ -42,7 +56,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON; messages go to
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")]
 
 
-def _reading(help: str, *names: str, metavar: str | None = None) -> Any:
+def _reading(help: str, metavar: str | None = None, *names: str) -> Any:
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=READING)
 
 
@@ -50,32 +64,23 @@ def _reading(help: str, *names: str, metavar: str | None = None) -> Any:
 class Reading:
     """How data are read: the options of every command that takes data."""
 
-    views: Annotated[
-        str | None, _reading("Tables or variables to use, by comma.", metavar="NAMES")
-    ] = None
+    views: Annotated[Text, _reading("Tables or variables to use, by comma.", "NAMES")] = None
     labels: Annotated[
-        str | None,
-        _reading("Known classes, to score with: column or file, or 'none'.", metavar="NAME"),
+        Text, _reading("Known classes, to score with: column or file, or 'none'.", "NAME")
     ] = None
-    id: Annotated[
-        str | None, _reading("Column with the sample names, or 'none'.", metavar="NAME")
-    ] = None
+    id: Annotated[Text, _reading("Column with the sample names, or 'none'.", "NAME")] = None
     transpose: Annotated[
-        bool | None, _reading("Samples are columns.", "--transpose/--no-transpose")
+        bool | None, _reading("Samples are columns.", None, "--transpose/--no-transpose")
     ] = None
     kernels: Annotated[
-        bool | None, _reading("Matrices are kernels, not tables.", "--kernels/--features")
+        bool | None, _reading("Matrices are kernels, not tables.", None, "--kernels/--features")
     ] = None
-    drop_column: Annotated[
-        list[str] | None, _reading("Leave this column out; repeatable.", metavar="NAME")
-    ] = None
-    sep: Annotated[
-        str | None, _reading("Between cells of a text table, or 'tab'.", metavar="SIGN")
-    ] = None
-    decimal: Annotated[str | None, _reading("Decimal sign of text tables.", metavar=".|,")] = None
-    untrusted: Annotated[bool, _reading("Read in a child process with limits.", "--untrusted")] = (
-        False
-    )
+    drop_column: Annotated[Texts, _reading("Leave this column out; repeatable.", "NAME")] = None
+    sep: Annotated[Text, _reading("Between cells of a text table, or 'tab'.", "SIGN")] = None
+    decimal: Annotated[Text, _reading("Decimal sign of text tables.", ".|,")] = None
+    untrusted: Annotated[
+        bool, _reading("Read in a child process with limits.", None, "--untrusted")
+    ] = False
 
     def parameters(self) -> dict[str, Any]:
         """Return the arguments of `mkclust.read` that the options stand for."""
@@ -110,6 +115,13 @@ class Reading:
         if unknown:
             raise InputError(f"--views {unknown[0]} is none of {', '.join(stored)}")
         return LargeViews({name: stored[name] for name in wanted})
+
+    def contents(self, paths: Sequence[Path]) -> list[Any]:
+        """Return what the files hold, with the role of each part."""
+        from ..io.reading import inspect
+
+        sep = self.parameters()["sep"]
+        return inspect(one_or_all(paths), sep=sep, untrusted=self.untrusted)
 
     def given(self) -> dict[str, Any]:
         """Return the options that differ from their defaults, to be stored with a result."""
@@ -192,23 +204,35 @@ def option(parameter: str) -> str:
     return OPTIONS.get(parameter, own if parameter in OF_COMMANDS else f"--set {parameter}")
 
 
-def in_options(error: Exception) -> str:
-    """Return the message of an error with the option of the parameter that it is about.
+def in_options(message: Exception | str) -> str:
+    """Return a message with options in place of parameters, which it has as ``name=value``.
 
+    An error about a parameter that its message does not mention gets the option at its end.
+
+    >>> in_options("leave out with drop_columns=['town', 'my age'], or name with id=...")
+    "leave out with --drop-column town --drop-column 'my age', or name with --id"
     >>> in_options(InputError("n_clusters = 61 is too many", parameter="n_clusters"))
     '-k = 61 is too many'
     >>> in_options(InputError("several columns look like classes", parameter="labels"))
     'several columns look like classes (see --labels)'
     """
-    text, parameter = str(error), getattr(error, "parameter", None)
-    if parameter is None:
+    text, parameter = MENTIONED.sub(_as_typed, str(message)), getattr(message, "parameter", None)
+    if parameter is None or option(parameter) in text:
         return text
-    shown = option(parameter)
     if "_" in parameter and parameter in text:
-        return text.replace(parameter, shown)
-    if f"{parameter}=" in text:
-        return text.replace(f"{parameter}=", f"{shown} ")
-    return f"{text} (see {shown})"
+        return text.replace(parameter, option(parameter))
+    return f"{text} (see {option(parameter)})"
+
+
+def _as_typed(found: re.Match[str]) -> str:
+    """Return the options that a parameter and its value in a message stand for."""
+    name, value = found[1], ast.literal_eval(found[2] or "...")
+    if value is ...:
+        return option(name)
+    if name in SWITCHES:
+        return SWITCHES[name][not value]
+    values = value if isinstance(value, list) else ["none" if value is False else value]
+    return " ".join(f"{option(name)} {shlex.quote(str(each))}" for each in values)
 
 
 def clean(text: str) -> str:

@@ -20,7 +20,7 @@ from ..base import MultiViewClusterer
 from ..data.alignment import match_samples
 from ..data.memory import shared_views
 from ..data.preparation import prepare_views
-from ..exceptions import InputError, MkclustWarning
+from ..exceptions import FileFormatError, InputError, MkclustWarning
 from ..inspection import Annotations, Stability, choose_k, compare_annotations, verdict
 from ..large.blocks import open_client
 from ..large.views import LargeViews
@@ -40,6 +40,7 @@ from .arguments import (
     parameters_of,
     reads,
 )
+from .inspect import read_all
 from .output import OutputFolder, as_text, print_result, result_of, write_answers, write_labels
 from .summary import print_summary
 
@@ -169,7 +170,9 @@ def cluster(
         prepared, checks, report, save, figures, quiet, json,
     )  # fmt: skip
     with run.stage("read"):
-        data = reading.read(paths)
+        data, problems = read_all(paths, reading, missing is not None)
+        if problems:
+            raise FileFormatError("\n- ".join([counted(len(problems), "problem"), *problems]))
         data = prepare_views(data, **prepared) if log or top_variance else data
         run.compare = comparison(annotations, reading.id, time, event, data)
     stored = isinstance(data, LargeViews)

@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..exceptions import InputError, MkclustWarning
-from ..io.reading import inspect as list_contents
-from .arguments import Paths, Reading, clean, in_options, one_or_all, reads
+from ..exceptions import MkclustWarning
+from ..io.files import collect, view_name
+from .arguments import SWITCHES, Paths, Reading, clean, in_options, reads
 from .summary import column_table
 
 ROOM = 30  # characters for the samples shared with each other view
@@ -29,37 +29,51 @@ def inspect(paths: Paths, reading: Reading) -> None:
     Nothing is clustered or written. The options are those of mkclust cluster; the last line is
     the command that clusters these files. Exit code 2 if there are problems.
     """
-    console = Console(highlight=False)
-    problems: list[str] = []
-    more: list[str] = []
-    try:
-        variables = list_contents(
-            one_or_all(paths), sep=reading.parameters()["sep"], untrusted=reading.untrusted
-        )
-        console.print(_contents(variables))
-        reading, more = _without_annotations(paths, variables, reading)
-    except InputError as error:
-        problems.append(in_options(error))
+    console = Console(highlight=False, soft_wrap=True)
+    variables = reading.contents(paths)
+    console.print(_contents(variables))
+    suggested, more = _without_annotations(paths, variables, reading)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", MkclustWarning)
-        try:
-            data = reading.read(paths)
-        except InputError as error:
-            data = None
-            problems += [in_options(error)] if in_options(error) not in problems else []
+        data, problems = read_all(paths, suggested)
+        if problems:
+            data, problems = read_all(paths, reading)
     if data is not None:
         console.print(_samples(data))
         more += ["--missing", "median"] if any(data.gaps) else []
-        for note in data.notes:
-            console.print(f"[dim]- {clean(note)}[/]", soft_wrap=True)
-    for warning in caught:
-        console.print(f"[yellow]note:[/] {clean(str(warning.message))}", soft_wrap=True)
+        for note in () if problems else data.notes:
+            console.print(f"[dim]- {clean(in_options(note))}[/]")
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        console.print(f"[yellow]note:[/] {clean(in_options(text))}")
     for problem in problems:
-        console.print(f"[red]problem:[/] {clean(problem)}", soft_wrap=True)
+        console.print(f"[red]problem:[/] {clean(problem)}")
     if problems:
         raise typer.Exit(2)
-    command = ["mkclust", "cluster", *map(str, paths), "-k", "auto", *options_of(reading), *more]
-    console.print(clean(f"Next: {shlex.join(command)}"), soft_wrap=True)
+    command = ["mkclust", "cluster", *map(str, paths), "-k", "auto", *options_of(suggested), *more]
+    console.print(clean(f"Next: {shlex.join(command)}"))
+
+
+def read_all(paths: list[Path], reading: Reading, filled: bool = False) -> tuple[Any, list[str]]:
+    """Read data; return them and no problems, or all problems and the views that have none.
+
+    Where there are problems, NaN cells are one, too, unless they are to be filled.
+    """
+    failed: list[str] = []
+    data = None
+    with collect(failed):
+        return reading.read(paths), []
+    first, *several = failed[0].split("\n- ")
+    problems = several or [first]
+    about = {view_name(Path(problem.partition(": ")[0])) for problem in problems}
+    with collect([]):
+        found = reading.contents(paths)
+        about |= {v.name for v in found if f"view {v.name!r} has no sample in" in failed[0]}
+        sound = [v.name for v in found if v.role == "views" and v.name not in about]
+        data = replace(reading, views=",".join(sound)).read(paths)
+    with collect(problems):
+        if data is not None and not filled:
+            data.require_no_gaps()
+    return data, [in_options(problem) for problem in problems]
 
 
 def _without_annotations(
@@ -83,15 +97,10 @@ def options_of(reading: Reading) -> list[str]:
     >>> options_of(Reading(id="patient", kernels=False, drop_column=["a", "b"]))
     ['--id', 'patient', '--features', '--drop-column', 'a', '--drop-column', 'b']
     """
-    switches = {
-        "kernels": ("--kernels", "--features"),
-        "transpose": ("--transpose", "--no-transpose"),
-        "untrusted": ("--untrusted", ""),
-    }
     typed: list[str] = []
     for name, value in reading.given().items():
-        if name in switches:
-            typed.append(switches[name][0 if value else 1])
+        if name in SWITCHES:
+            typed.append(SWITCHES[name][not value])
             continue
         for each in value if isinstance(value, list) else [value]:
             typed += [f"--{name.replace('_', '-')}", each]

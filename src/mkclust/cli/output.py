@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -75,18 +75,10 @@ class OutputFolder:
         """Refuse, before the work, a folder that cannot be replaced or written to."""
         target = self.target
         if Path.cwd().is_relative_to(target):
-            raise InputError(
-                f"{self.path} is the current folder or one above it, and results replace a folder "
-                "as a whole: name a new folder",
-                parameter="out",
-            )
+            self._refuse("is the current folder or one above it, and is replaced as a whole")
         inside = [str(path) for path in self.inputs if path.resolve().is_relative_to(target)]
         if inside:
-            raise InputError(
-                f"{self.path} holds input of this run ({list_names(inside)}), which the results "
-                "would replace: name another folder",
-                parameter="out",
-            )
+            self._refuse(f"holds input of this run ({list_names(inside)}), and is replaced")
         if target.exists():
             self._refuse_others(target)
         place = next(p for p in target.parents if p.exists())
@@ -94,10 +86,7 @@ class OutputFolder:
             with tempfile.TemporaryFile(dir=place):
                 pass
         except OSError as error:
-            raise InputError(
-                f"results cannot be written to {self.path}: {error.strerror or error}",
-                parameter="out",
-            ) from None
+            self._refuse(f"cannot be written to: {error.strerror or error}")
 
     @property
     def target(self) -> Path:
@@ -132,7 +121,7 @@ class OutputFolder:
 
     def _refuse_others(self, target: Path) -> None:
         if not target.is_dir():
-            raise InputError(f"{self.path} is a file: name a folder", parameter="out")
+            self._refuse("is a file")
         there = [path.name for path in target.iterdir() if path.name not in LITTER]
         if not there:
             return
@@ -142,22 +131,16 @@ class OutputFolder:
             earlier = {}
         others = [name for name in there if name not in (RESULT, *earlier.get("files", ()))]
         if not earlier or others:
-            raise InputError(
-                f"{self.path} holds files that mkclust did not write: "
-                f"{list_names(sorted(others or there))}; name another folder",
-                parameter="out",
-            )
+            what = list_names(sorted(others or there))
+            self._refuse(f"holds files that mkclust did not write: {what}")
         if changed := changed_files(target, earlier):
-            raise InputError(
-                f"{self.path} holds results that were changed since: {list_names(changed)}; name "
-                "another folder, or remove them",
-                parameter="out",
-            )
+            self._refuse(f"holds results that were changed since: {list_names(changed)}")
         if earlier["command"] != self.command:
-            raise InputError(
-                f"{self.path} holds results of mkclust {earlier['command']}: name another folder",
-                parameter="out",
-            )
+            self._refuse(f"holds results of mkclust {earlier['command']}")
+
+    def _refuse(self, why: str) -> NoReturn:
+        message = f"{self.path} {why}; name another folder with out=..."
+        raise InputError(message, parameter="out") from None
 
 
 def read_result(folder: Path) -> dict[str, Any]:

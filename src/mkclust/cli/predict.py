@@ -15,7 +15,7 @@ from ..exceptions import FileFormatError, InputError, MkclustWarning
 from ..methods import load
 from ..predict.new_samples import OutOfSample
 from ..report.words import counted
-from .arguments import AsJson, Out, Paths, Quiet, Reading, clean, reads
+from .arguments import AsJson, Out, Paths, Quiet, Reading, clean, in_options, reads
 from .cluster import show_progress
 from .output import OutputFolder, print_result, read_result, write_samples
 
@@ -63,7 +63,7 @@ def predict(
     result = folder.write(write)
     console = Console(highlight=False, quiet=quiet, stderr=json, soft_wrap=True)
     for note in notes:
-        console.print(f"[yellow]note:[/] {clean(note)}")
+        console.print(f"[yellow]note:[/] {clean(in_options(note))}")
     clusters = counted(int(fitted.n_clusters), "cluster")
     console.print(f"{len(data)} samples assigned to {clusters} by {fitted.title}")
     console.print(clean(f"Written to {out}: labels.csv, result.json"))

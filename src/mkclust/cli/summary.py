@@ -12,7 +12,7 @@ from ..agreement.chance import mean_agreement
 from ..inspection import Annotations, ChoiceOfK, Explanation, Markers
 from ..metrics import evaluate
 from ..report.words import METRICS, counted, number
-from .arguments import clean
+from .arguments import clean, in_options
 
 BAR = 16  # characters of the longest bar
 GAP = 3  # characters between two columns
@@ -41,11 +41,11 @@ def print_summary(console: Console, run: Any, data: Any) -> None:
         if (title := TITLES.get(type(answer))) is not None:
             console.print(f"[bold]{title}:[/] {clean(str(answer))}")
     for line in run.skipped:
-        console.print(f"[dim]{clean(line)}[/]")
+        console.print(f"[dim]{clean(in_options(line))}[/]")
     for note in run.warned:
-        console.print(f"[yellow]note:[/] {clean(note)}")
+        console.print(f"[yellow]note:[/] {clean(in_options(note))}")
     if data.notes:
-        console.print(f"[dim]{clean(' '.join(data.notes))}[/]")
+        console.print(f"[dim]{clean(in_options(' '.join(data.notes)))}[/]")
 
 
 def column_table(*columns: str, no_wrap: bool = False) -> Table:

@@ -281,8 +281,8 @@ def _own_key(frame: Any) -> Any:
             return column
         if column in strong:
             raise InputError(
-                f"column {column!r} is named like sample names, but some occur repeatedly: make "
-                "another column the index, or drop it"
+                f"column {column!r} is named like sample names, but some occur repeatedly: name "
+                "another column by id=, or make the names different"
             )
     return None
 
@@ -526,8 +526,8 @@ def _check_linked(indices: dict[str, Any]) -> None:
             other, there = next(iter(others.items()))
             raise InputError(
                 f"view {name!r} has no sample in common with any other view: its first is "
-                f"{index[0]!r}, that of {other!r} {there[0]!r}; are the names written alike, and "
-                "are the samples the rows of every table?"
+                f"{index[0]!r}, that of {other!r} {there[0]!r}; are the names written alike (see "
+                "id=), and are the samples the rows of every table (see transpose=)?"
             )
 
 

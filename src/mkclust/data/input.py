@@ -450,8 +450,8 @@ ISOLATED = (
 )
 LIKE_KERNELS = (
     "square, symmetric and with ones on the diagonal, as kernel matrices are, but clustered as "
-    "tables of features. Say that they are kernels: MultiView(views, kernels=True), "
-    'precomputed=True of GraphFusion, or kernel="precomputed"'
+    "tables of features. If they are kernels, pass kernels=True (to an estimator in Python "
+    'precomputed=True or kernel="precomputed")'
 )
 
 

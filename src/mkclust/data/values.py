@@ -190,9 +190,9 @@ def as_matrix(
         place = place_of(int(at[0, 0]), int(at[0, 1]), samples, columns)
         raise InputError(
             f"view {name!r} has {count} infinite (inf), or NaN that is not filled, the first at "
-            f"{place}: correct them or drop the column; NaN of a kernel or a sparse view is not "
-            "filled, and a sample may lack one of several views only as a whole, its row (and its "
-            "column of a kernel) all NaN"
+            f"{place}: correct them, or leave the column out (in files by drop_columns=); NaN of a "
+            "kernel or a sparse view is not filled, and a sample may lack one of several views "
+            "only as a whole, its row (and its column of a kernel) all NaN"
         )
     return matrix, absent
 

@@ -102,6 +102,16 @@ def naming(path: Path) -> Iterator[None]:
 
 
 @contextmanager
+def collect(problems: list[str]) -> Iterator[None]:
+    """Add an error from inside the block to a list, with its parameter."""
+    try:
+        yield
+    except InputError as error:
+        known = error.parameter is None or f"{error.parameter}=" in str(error)
+        problems.append(str(error) if known else f"{error} (see {error.parameter}=...)")
+
+
+@contextmanager
 def parsing(kind: str, advice: str) -> Iterator[None]:
     """Convert any error of a library that parses a file to a `FileFormatError` with advice.
 

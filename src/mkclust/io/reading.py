@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from ..data.alignment import as_text, is_key_name, set_sample_names, turn_transp
 from ..data.values import list_names, text_columns
 from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
-from . import roles
+from . import files, roles
 from .files import EXPORTS, OMICS, TABLES, as_path, check_readable, kind_of, naming, view_name
 from .roles import Name, Request, Variable
 from .tables import Table, load_table, not_numeric, read_sheets
@@ -160,21 +160,11 @@ def _as_names(names: str | Sequence[str] | None) -> tuple[str, ...] | None:
     return (names,) if isinstance(names, str) else None if names is None else tuple(names)
 
 
-@contextmanager
-def _collect(problems: list[str]) -> Iterator[None]:
-    """Add an error from inside the block to a list, with its parameter."""
-    try:
-        yield
-    except InputError as error:
-        known = error.parameter is None or f"{error.parameter}=" in str(error)
-        problems.append(str(error) if known else f"{error} (see {error.parameter}=...)")
-
-
 def _each(tables: list[Table], problems: list[str], step: Callable[[Table], Any]) -> None:
     """Do a step with every table; collect the problems, and remove the tables that have some."""
     for table in list(tables):
         failed: list[str] = []
-        with _collect(failed), naming(table.path):
+        with files.collect(failed), naming(table.path):
             step(table)
         if failed:
             problems += failed
@@ -184,7 +174,7 @@ def _each(tables: list[Table], problems: list[str], step: Callable[[Table], Any]
 def _together(tables: list[Table], problems: list[str], step: Callable[[list[Table]], Any]) -> Any:
     """Do a step with all tables at once; if it fails, collect the problems of each alone."""
     failed: list[str] = []
-    with _collect(failed):
+    with files.collect(failed):
         return step(tables)
     count = len(tables)
     _each(tables, problems, lambda table: step([table]))
@@ -332,9 +322,9 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
     classes, kernels, why = None, False, ""
     name_rows = partial(_name_rows, request.id)
     notes = [] if request.id is False else _together(tables, problems, name_rows) or []
-    with _collect(problems):
+    with files.collect(problems):
         classes = _read_classes(beside[0], request) if beside else _merge_labels(tables)
-    with _collect(problems):
+    with files.collect(problems):
         named = all(roles.is_kernel_name(table.name) for table in tables)
         shapes = [table.frame.shape for table in tables]
         kernels, why = roles.are_kernels(shapes, named, request.kernels)
@@ -342,7 +332,7 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
         why += " No sample names: row i of every table is taken for the same sample."
     notes.append(why)
     if not kernels:
-        with _collect(problems):
+        with files.collect(problems):
             _orient(tables, classes if beside else None, request.transpose, notes)
         clinical = _clinical_tables(tables) if len(every) > 1 and request.views is None else {}
         views = ",".join(name for name in every if name not in clinical)
@@ -536,8 +526,8 @@ def _merge_labels(tables: Sequence[Table]) -> Any:
     found = [table for table in tables if table.labels is not None]
     if not found:
         return None
-    files = ", ".join(table.path.name for table in found)
-    merged = pd.concat([table.labels for table in found]).rename(files)
+    sources = ", ".join(table.path.name for table in found)
+    merged = pd.concat([table.labels for table in found]).rename(sources)
     if (merged.groupby(level=0).nunique() > 1).any():
-        raise FileFormatError(f"{files} have different labels; choose one with labels=...")
+        raise FileFormatError(f"{sources} have different labels; choose one with labels=...")
     return merged[~merged.index.duplicated()]

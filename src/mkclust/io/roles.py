@@ -72,10 +72,10 @@ class Request:
             if not (value is None or value is False or isinstance(value, str)):
                 raise InputError(f"{name} must be a name, False or None, got {value!r}")
         if self.decimal not in (None, ".", ","):
-            raise InputError(f"decimal must be '.' or ',', got {self.decimal!r}")
+            raise InputError(f"decimal={self.decimal!r} must be '.' or ','", parameter="decimal")
         sep = ";" if self.sep is None else self.sep
         if not isinstance(sep, str) or len(sep) != 1 or sep in UNUSABLE + (self.decimal or ""):
-            raise InputError(f"sep must be one character between cells, such as ';', got {sep!r}")
+            raise InputError(f"sep={sep!r} must be one character between cells, such as ';'")
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ def call_in_child(
         if how:
             raise FileFormatError(
                 f"{str(paths)[:200]}: the process that read it {how}; it is damaged, or needs more "
-                f"than {most / 2**30:.1f} GiB (memory_limit) or {time_limit:g} seconds (time_limit)"
+                f"than {most / 2**30:.1f} GiB or {time_limit:g} seconds (memory_limit, time_limit)"
             )
         found = read_archive(target).fitted
     for category, text in found["warnings"]:
