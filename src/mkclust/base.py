@@ -24,8 +24,8 @@ from .exceptions import (
     DegenerateWarning,
     InputError,
     MissingRowsWarning,
+    MkclustWarning,
     check_choice,
-    check_flag,
     check_whole,
     warn,
 )
@@ -369,9 +369,9 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             if kind == COMPONENTS
         )
 
-    def _note(self, note: str) -> None:
+    def _note(self, note: str, category: type[MkclustWarning] = DegenerateWarning) -> None:
         self.notes_ = (*self.notes_, note)
-        warn(note, DegenerateWarning)
+        warn(note, category)
 
     def _check_parameters(self, n: int) -> int:
         """Check the parameters of every method before the work; return the number of clusters."""
@@ -388,8 +388,9 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         check_whole("n_init", self.n_init)
         random_generator(self.random_state)
         for parameter in fields(self):
-            if isinstance(parameter.default, bool):
-                check_flag(parameter.name, getattr(self, parameter.name))
+            name, value = parameter.name, getattr(self, parameter.name)
+            if isinstance(parameter.default, bool) and not isinstance(value, bool):
+                raise InputError(f"{name} must be True or False, got {value!r}", parameter=name)
         return k
 
     def __sklearn_tags__(self) -> Any:

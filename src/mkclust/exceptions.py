@@ -83,12 +83,6 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def check_flag(name: str, value: Any) -> None:
-    """Refuse a value that is neither True nor False."""
-    if not isinstance(value, bool):
-        raise InputError(f"{name} must be True or False, got {value!r}", parameter=name)
-
-
 def is_number(value: Any) -> bool:
     """Return whether a value is a real number, and no truth value."""
     return isinstance(value, Real) and not isinstance(value, bool)

@@ -167,15 +167,10 @@ def _model(found: Archive) -> MultiViewClusterer:
         if known or not (inner or name.isidentifier()):
             raise FileFormatError(f"{name!r} cannot be a fitted attribute: {ADVICE}")
         setattr(model, name, value)
-    _check_fitted(model)
-    return model
-
-
-def _check_fitted(model: MultiViewClusterer) -> None:
-    """Check that the parts of a file are of the right kind, and of as many samples as labels."""
-    n, fitted = len(model.labels_), vars(model)
-    if "embedding_" in fitted:
+    n = len(model.labels_)
+    if "embedding_" in found.fitted:
         check_shape(model.embedding_.shape[:1], (n,), "its embedding")
     for name, kind in (("_extension", Extension), ("_imputation", Imputation)):
-        if not isinstance(fitted.get(name), kind | None):
+        if not isinstance(found.fitted.get(name), kind | None):
             raise FileFormatError(f"its {name[1:]} is of an unknown kind: {ADVICE}")
+    return model

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,14 @@ import numpy as np
 from ..base import PER_PAIR, KernelClusterer, MultiViewClusterer, default_n_neighbors
 from ..data.missing import require_complete
 from ..data.views import MultiView
-from ..exceptions import ConvergenceWarning, InputError, MissingRowsWarning, check_choice, warn
+from ..exceptions import (
+    ConvergenceWarning,
+    InputError,
+    MissingRowsWarning,
+    check_choice,
+    is_number,
+    warn,
+)
 from ..kernels.bank import KernelBank
 from ..linalg.scaling import dense
 from ..predict.neighbors import neighbor_extension
@@ -98,12 +104,11 @@ class FitsCompleteRows(MultiViewClusterer):
             )
         self._fit_rows(views[complete], k)
         self._place_incomplete(views, complete)
-        self.notes_ = (
-            *self.notes_,
+        self._note(
             f"{self.title} was fitted to the {len(complete)} samples that all views have; the "
             f"other {len(views) - len(complete)} have the cluster of their nearest fitted samples.",
+            MissingRowsWarning,
         )
-        warn(self.notes_[-1], MissingRowsWarning)
 
     def _place_incomplete(self, views: MultiView, complete: np.ndarray) -> None:
         """Extend a fit to the samples at the positions `complete` (c,) to all samples.
@@ -215,8 +220,7 @@ class ComparedMethod(FitsCompleteRows, KernelClusterer):
 def check_number(name: str, value: Any, above: bool = False) -> float:
     """Return a number of at least zero, or above zero, whose powers do not overflow."""
     least = 1 / EXTREME
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    if not (real and (least <= value <= EXTREME or (value == 0 and not above))):
+    if not (is_number(value) and (least <= value <= EXTREME or (value == 0 and not above))):
         raise InputError(
             f"{name} must be a finite number {'above 0' if above else 'of at least 0'}, got "
             f"{value!r}; the iterations overflow beyond {least:g} to {EXTREME:g}"

@@ -132,8 +132,7 @@ def _lanczos(L: np.ndarray, N: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarr
     try:
         values, vectors = lanczos(LinearOperator((n, n), matvec=flipped), k, tolerance=0.0)
     except (InputError, ArpackError):  # not converged
-        deflated = L + (sigma * N) @ N.T
-        values, vectors = eigenpairs(deflated, 0, k - 1)
+        values, vectors = eigenpairs(L + (sigma * N) @ N.T, 0, k - 1)
         return values, with_fixed_signs(vectors)
     return sigma - values, with_fixed_signs(vectors)
 
@@ -231,8 +230,7 @@ def clipped_ridge(K: np.ndarray, gain: float, ridge: float) -> np.ndarray:
         return _feasible(gain * (vectors * share) @ vectors.T)
     shifted = K.copy()
     shifted.flat[:: len(K) + 1] += ridge
-    Z = gain * scipy.linalg.solve(shifted, K, assume_a="sym")
-    return _feasible(Z)
+    return _feasible(gain * scipy.linalg.solve(shifted, K, assume_a="sym"))
 
 
 def _feasible(Z: np.ndarray) -> np.ndarray:

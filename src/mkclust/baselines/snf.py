@@ -138,8 +138,7 @@ class SNF(FitsCompleteRows):
         names = {KERNEL: KERNEL_DISTANCE, COMPONENTS: UNSCALED}
         self.metric_ = ", ".join(dict.fromkeys(names.get(kind, EUCLIDEAN) for kind in views.kinds))
         if self.n_neighbors_ < asked:
-            self.notes_ = (
-                *self.notes_,
+            self.notes_ += (
                 f"n_neighbors = {self.n_neighbors} is more than there are: {self.n_neighbors_} "
                 "neighbors were used",
             )
@@ -169,7 +168,7 @@ class SNF(FitsCompleteRows):
         for p, name in enumerate(views.names):
             view = views.own_rows(p)
             if views.kernels:
-                view = check_kernel(dense(view), name, self.indefinite)
+                view = check_kernel(dense(view), name, view.shape[0], self.indefinite)[0]
             yield view_metrics(view, name, views.kernels, views.kinds[p])[0][0]
 
     def partitions(

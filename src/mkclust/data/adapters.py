@@ -149,11 +149,10 @@ def join_by_name(
         in_order = np.array_equal(rows, np.arange(len(names)))
         matrices.append(matrix if in_order else place_rows(matrix, rows, kernels=False))
         held.append(rows >= 0)
-    present = np.column_stack(held)
     return MultiView(
         dict(zip(views, matrices, strict=True)),
         index=np.array(samples),
-        present=None if present.all() else present,
+        present=np.column_stack(held),
         feature_names=feature_names,
     )
 

@@ -341,7 +341,7 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
     first, named = indices[0], any(_has_names(items[p]) for p in frames)
     by_view = dict(zip([names[p] for p in frames], indices, strict=True))
     others = {name: index for name, index in by_view.items() if not index.equals(first)}
-    if named:
+    if named or others:
         _check_unique(by_view)
     if not others:
         if named and len(frames) < len(items):
@@ -353,7 +353,6 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
             f"views must have the same rows, got {sizes}, and none has sample names: make them the "
             "index of every frame, or a column of it"
         )
-    _check_unique({names[frames[0]]: first, **others})
     if len(frames) < len(items):
         _refuse_unnamed(names[frames[0]], first, *next(iter(others.items())))
     _check_linked(by_view)

@@ -235,13 +235,11 @@ class TakesViews:
             f"{', '.join(held)} alone",
             MissingRowsWarning,
         )
-        n = len(views)
-        present = np.ones((n, views.n_views), bool) if views.present is None else views.present
-        names = self.view_feature_names_in_
+        n, names = len(views), self.view_feature_names_in_
         return views._changed(
             [*views.views, *(np.full((n, self.view_widths_in_[p]), np.nan) for p in lacking)],
             names=[*views.names, *(fitted[p] for p in lacking)],
-            present=np.hstack([present, np.zeros((n, len(lacking)), bool)]),
+            present=np.hstack([views.held, np.zeros((n, len(lacking)), bool)]),
             feature_names=[*views.feature_names, *(names[p] for p in lacking)],
             kinds=None,
         )

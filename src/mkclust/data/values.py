@@ -252,8 +252,7 @@ def _cells_to_refuse(matrix: Any, absent: np.ndarray, kernel: bool) -> np.ndarra
         return np.column_stack(coo.coords)[~np.isfinite(coo.data)]
     bad = np.isinf(matrix)
     if kernel:
-        outside = ~absent[:, None] & (~absent if len(absent) == matrix.shape[1] else True)
-        bad |= np.isnan(matrix) & outside
+        bad |= np.isnan(matrix) & np.outer(~absent, ~absent)
     return np.argwhere(bad)
 
 

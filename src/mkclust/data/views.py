@@ -48,6 +48,12 @@ class Views:
     n_samples: int
 
     @property
+    def held(self) -> np.ndarray:
+        """Which samples each view holds, (n, m), also where none is missing."""
+        everything = np.ones((self.n_samples, self.n_views), dtype=bool)
+        return everything if self.present is None else self.present
+
+    @property
     def n_views(self) -> int:
         return len(self.views)
 
@@ -269,7 +275,7 @@ class MultiView(Views):
         if not any(self.gaps):
             return
         p, *others = (p for p in range(self.n_views) if self.gaps[p])
-        held = np.arange(len(self)) if self.present is None else np.flatnonzero(self.present[:, p])
+        held = np.flatnonzero(self.held[:, p])
         gaps = np.isnan(self.views[p][held])
         i, j = np.argwhere(gaps)[0]
         count = "1 NaN cell" if gaps.sum() == 1 else f"{gaps.sum()} NaN cells"
@@ -288,8 +294,7 @@ class MultiView(Views):
     def row_hashes(self) -> np.ndarray:
         """Return `hash_rows` of every view, (n, m); rows that a view lacks have the number 1."""
         found = np.column_stack([hash_rows(view) for view in self.views])
-        if self.present is not None:
-            found[~self.present] = ABSENT
+        found[~self.held] = ABSENT
         return found
 
     def select(self, names: Sequence[str]) -> MultiView:
@@ -450,13 +455,12 @@ def _feature_names(
     """Return the column names of every view, as given or from its frame; None where unnamed."""
     if views.kernels:
         return (None,) * views.n_views
-    if given is None:
-        return tuple(column_names(item) for item in items)
-    for name, width, own in zip(views.names, views.widths, given, strict=True):
+    found = [column_names(item) for item in items] if given is None else given
+    for name, width, own in zip(views.names, views.widths, found, strict=True):
         if own is not None and len(own) != width:
             raise InputError(f"view {name!r} has {width} columns but {len(own)} feature_names")
     return tuple(
-        None if own is None else np.array([str(c) for c in own], dtype=object) for own in given
+        None if own is None else np.array([str(c) for c in own], dtype=object) for own in found
     )
 
 

@@ -75,8 +75,7 @@ def weights_from_sample(sample: MultiView, k: int, n_neighbors: int, seed: int) 
         rows = np.random.default_rng([seed, 4]).choice(len(sample), n, replace=False)
         sample = sample[np.sort(rows)]
     graphs = ViewGraphs(sample, n_neighbors)
-    subspaces = graphs.subspaces(min(2 * k, n))
-    chosen = graphs.weights(subspaces, k)
+    chosen = graphs.weights(graphs.subspaces(2 * k), k)
     weights, alone = chosen.weights.copy(), in_no_used(graphs, chosen.weights)
     for p in np.flatnonzero(weights == 0).tolist():
         if (graphs.held(p) & alone).any():  # links of some rows only would not connect them
@@ -88,8 +87,7 @@ def anchor_links(
     sample: MultiView, fusion: SampledFusion, anchors: int, count: int, seed: int
 ) -> AnchorLinks:
     """Choose the anchors of every metric of every view and of all views together."""
-    m = sample.n_views
-    held = np.ones((len(sample), m), dtype=bool) if sample.present is None else sample.present
+    m, held = sample.n_views, sample.held
     views = tuple(sample.own_rows(p) for p in range(m))
     empty = AnchorLinks(views, held, sample.names, (), count, sample.kinds)
     weights, blocks = fusion.chosen.weights, []

@@ -174,7 +174,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         """Cluster from exact graphs."""
         check_memory(views)
         graphs = self.view_graphs(views, k)  # S_p: several metrics, averaged
-        subspaces = graphs.subspaces(min(2 * k, len(views)))
+        subspaces = graphs.subspaces(2 * k)
         chosen = graphs.weights(subspaces, k)  # w_p, by what the views share
         fused = graph_to_embed(graphs, chosen.weights)  # S, without directions of missingness
         found = diffusion_map(fused, n_components_for(len(views), k))
@@ -261,11 +261,10 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
             p = missingness_p_value(self.labels_, views.present)
             self.missingness_p_value_ = p
             if p < DEPENDENT:
-                note = (
+                self.notes_ += (
                     f"the clusters depend on which views a sample has (p = {p:.1g}): some of them "
-                    "may follow missing data"
+                    "may follow missing data",
                 )
-                self.notes_ = (*self.notes_, note)
 
     def describe_method(self) -> tuple[str, ...]:
         """Return what was done and why, one sentence each."""
@@ -295,7 +294,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
 
     def subspaces(self, views: MultiView, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every view's affinity graph."""
-        return self.view_graphs(views).subspaces(min(size, len(views)))
+        return self.view_graphs(views).subspaces(size)
 
     def view_graphs(self, views: MultiView, k: int | None = None) -> ViewGraphs:
         """Return the affinity graph (n, n) of every view, as a fit of k clusters builds it."""
@@ -306,7 +305,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the fused graph (n, n) for k clusters."""
         graphs = self.view_graphs(views, k)
-        chosen = graphs.weights(graphs.subspaces(min(2 * k, len(views))), k)
+        chosen = graphs.weights(graphs.subspaces(2 * k), k)
         return fuse(graphs, chosen.weights)
 
     def partitions(
@@ -318,7 +317,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         """
         middle, most = ks[len(ks) // 2], n_components_for(len(views), max(ks))
         graphs = self.view_graphs(views, middle)
-        chosen = graphs.weights(graphs.subspaces(min(2 * middle, len(views))), middle)
+        chosen = graphs.weights(graphs.subspaces(2 * middle), middle)
         fused = graph_to_embed(graphs, chosen.weights)
         graph = fused.graph if isinstance(fused, ProjectedGraph) else fused
         sizes = {k: n_components_for(len(views), k) for k in ks}
@@ -333,9 +332,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
                 "verify needs exact graphs, and this model was fitted with anchors: fit a sample "
                 'of the rows with neighbors="exact"'
             )
-        k, n, D = int(self.n_clusters), len(views), len(self.eigenvalues_)
+        k, D = int(self.n_clusters), len(self.eigenvalues_)
         graphs = ViewGraphs(views, self.n_neighbors_, self.indefinite)
-        again = graphs.weights(graphs.subspaces(min(2 * k, n)), k).weights
+        again = graphs.weights(graphs.subspaces(2 * k), k).weights
         off = float(np.abs(again - self.weights_).max())
         yield Check("the weights follow from overlap and redundancy", off, 1e-5)
         graph = graph_to_embed(graphs, self.weights_)

@@ -74,7 +74,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
             return self._metrics[p]
         view = self.views.own_rows(p)
         if self.views.kernels:
-            view = check_kernel(dense(view), self.names[p], self.indefinite)
+            view = check_kernel(dense(view), self.names[p], view.shape[0], self.indefinite)[0]
         found = view_metrics(view, self.names[p], self.views.kernels, self.views.kinds[p])
         if view.shape[0] <= EXACT_UP_TO:
             found = with_gram(found, self._wide)
@@ -95,9 +95,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
 
     def held(self, p: int) -> np.ndarray:
         """Return which samples view p holds: (n,)."""
-        if self.views.present is None:
-            return np.ones(len(self.views), dtype=bool)
-        return np.asarray(self.views.present[:, p])
+        return self.views.held[:, p]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -106,9 +104,9 @@ class ViewGraphs(Sequence[sp.csr_array]):
         return pad_graph(self._graphs[p].graph, self.held(p))
 
     def subspaces(self, size: int) -> Subspaces:
-        """Return the `size` leading eigenvectors of every graph, each centered."""
+        """Return the `size` leading eigenvectors of every graph, each centered; at most n."""
         found = Subspaces(self._graphs, self.names, self.views.present, at_once=len(self))
-        found.grow(size)
+        found.grow(min(size, len(self.views)))
         return found
 
     def redundancy(self) -> np.ndarray:
@@ -155,9 +153,8 @@ class ViewGraphs(Sequence[sp.csr_array]):
             for p, view in enumerate(self.names)
             if (names := left_out(self.metrics(p), self.views.kinds[p]))
         ]
-        if not found:
-            return []
-        return [f"metrics under which samples hardly differ were left out: {', '.join(found)}"]
+        note = f"metrics under which samples hardly differ were left out: {', '.join(found)}"
+        return [note] if found else []
 
     def spreads(self) -> tuple[tuple[float, ...], ...]:
         """Return the mean squared distance under every metric of every view."""

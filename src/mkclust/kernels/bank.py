@@ -14,13 +14,7 @@ from ..exceptions import InputError
 from ..linalg.scaling import Centering, centering_of, dense
 from ..progress import step
 from .functions import KERNELS, fitted_kernel
-from .given import (
-    largest_entry,
-    make_semidefinite,
-    relative_precision,
-    scale_into_range,
-    symmetrize,
-)
+from .given import check_kernel, largest_entry, scale_into_range
 
 SIDE_BY_SIDE = 128 << 20  # bytes: kernels up to this size are built on several cores at once
 KEPT = 512 << 20  # bytes: kernels that fit into this together are kept
@@ -70,17 +64,14 @@ class KernelRecipe:
         kernel : str or callable
             The kernel of this view.
         """
-        shift = 0.0
         if isinstance(kernel, str) and kernel in KERNELS:
             # The matrix is new, symmetric and positive semi-definite: no copy and no check.
             K = self._evaluate(kernel, view, name)
-            unit = scale_into_range(K, largest_entry(K, name))
+            unit, shift = scale_into_range(K, largest_entry(K, name)), 0.0
         else:
             given = self._evaluate(kernel, view, name) if callable(kernel) else dense(view)
-            K, unit = symmetrize(given, name, view.shape[0])
-            if self.indefinite != "ignore":
-                wanted = self.indefinite == "shift"
-                shift = make_semidefinite(K, name, self.center, relative_precision(given), wanted)
+            n = view.shape[0]
+            K, unit, shift = check_kernel(given, name, n, self.indefinite, self.center)
         centering = centering_of(K, self.center, self.normalize, name)
         centering.apply(K)
         return K, replace(centering, unit=unit, shift=shift)

@@ -13,16 +13,20 @@ INDEFINITE = 1e-8  # relative to the largest entry: a more negative eigenvalue i
 SPAN = 1e100  # kernels are scaled into this range, so that squares can be summed
 
 
-def check_kernel(given: np.ndarray, name: str, indefinite: str = "raise") -> np.ndarray:
+def check_kernel(
+    given: np.ndarray, name: str, n: int, indefinite: str, center: bool = True
+) -> tuple[np.ndarray, float, float]:
     """Return a symmetric copy of a given kernel (n, n), positive semi-definite as asked.
 
     `indefinite` is ``"raise"``, ``"shift"`` or ``"ignore"``: what to do with a kernel that has
-    negative eigenvalues once it is centered.
+    negative eigenvalues, once it is centered where `center` is true. Beside the copy, returned
+    are the number that it was divided by, and the number that was added to its diagonal.
     """
-    kernel = symmetrize(given, name, len(given))[0]
-    if indefinite != "ignore":
-        make_semidefinite(kernel, name, True, relative_precision(given), indefinite == "shift")
-    return kernel
+    K, unit = symmetrize(given, name, n)
+    if indefinite == "ignore":
+        return K, unit, 0.0
+    precision = relative_precision(given)
+    return K, unit, make_semidefinite(K, name, center, precision, indefinite == "shift")
 
 
 def symmetrize(given: np.ndarray, name: str, n: int) -> tuple[np.ndarray, float]:

@@ -145,11 +145,14 @@ def mean_squared_distance(X: Any) -> float:
     return float(spread)
 
 
-def cross_distances(X: Any, Y: Any) -> np.ndarray:
-    r"""Compute $D^2_{ij} = |x_i|^2 + |y_j|^2 - 2x_i^Ty_j$ (b, n) of X (b, f) and Y (n, f)."""
+def cross_distances(X: Any, Y: Any, norms: np.ndarray) -> np.ndarray:
+    r"""Compute $D^2_{ij} = |x_i|^2 + |y_j|^2 - 2x_i^Ty_j$ (b, n) of X (b, f) and Y (n, f).
+
+    `norms` (n,) are the $|y_j|^2$.
+    """
     squared = dense(X @ Y.T)
     squared *= -2.0
-    squared += squared_norms(X)[:, None] + squared_norms(Y)
+    squared += squared_norms(X)[:, None] + norms
     return np.maximum(squared, 0.0, out=squared)
 
 

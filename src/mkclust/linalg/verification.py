@@ -9,7 +9,7 @@ import numpy as np
 
 from .eigenpairs import RANK_TOLERANCE, Pairs, Spectrum, eigenpairs, lanczos
 from .kmeans import unit_rows
-from .scaling import cross_distances
+from .scaling import cross_distances, squared_norms
 
 TIE = 1e-6  # relative; a decision by less than this may turn out differently on another machine
 DIRECT_UP_TO = 3000  # rows up to which LAPACK decomposes a matrix; Lanczos beyond
@@ -90,7 +90,7 @@ def kmeans_checks(
     sizes = np.bincount(own)
     means = np.array([X[own == c].mean(axis=0) for c in range(len(found))])
     away = float(np.linalg.norm(means - centers[found], axis=1).max())
-    squared = cross_distances(X, means)  # (n, k)
+    squared = cross_distances(X, means, squared_norms(means))  # (n, k)
     mine = squared[np.arange(len(X)), own]
     inertia = max(float(mine.sum()), np.finfo(float).eps * len(X))
     step = float(mine.sum() - squared.min(axis=1).sum()) / inertia

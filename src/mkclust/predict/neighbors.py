@@ -23,7 +23,7 @@ from ..graphs.anchors import AnchorLinks
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.neighbors import smallest
 from ..io.models import storable
-from ..linalg.scaling import dense, squared_norms
+from ..linalg.scaling import cross_distances, squared_norms
 from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
 
 Distances = Callable[[Any, np.ndarray | None], list[np.ndarray]]
@@ -56,8 +56,7 @@ class NeighborView:
         """
         if self.diagonal is not None:
             return self._of_kernel, (False, True), (2 / 3, 1 / 3)
-        metrics = view_metrics(self.view, self.name, kind=self.kind)
-        parts, shares = zip(*metrics, strict=True)
+        parts, shares = zip(*view_metrics(self.view, self.name, kind=self.kind), strict=True)
         norms = [part.norms() for part in parts]
 
         def distances(rows: Any, own: np.ndarray | None) -> list[np.ndarray]:
@@ -212,8 +211,7 @@ def neighbor_extension(
     joint_share: float,
 ) -> NeighborExtension:
     """Keep what new samples are compared with, in every view; nothing is computed."""
-    held = np.ones((len(views), views.n_views), bool) if views.present is None else views.present
-    parts = []
+    parts, held = [], views.held
     for p, name in enumerate(views.names):
         rows, diagonal, own = views.own_rows(p), None, spreads[p]
         if views.kernels:  # the metrics divided a kernel by its largest entry; angles have no unit
@@ -228,13 +226,11 @@ def neighbor_extension(
 def _squared(part: Metric, norms: np.ndarray, rows: Any) -> np.ndarray:
     assert part.map_new is not None
     Y = part.map_new(rows)
-    D2 = dense(Y @ part.points.T)
-    D2 *= -2.0
-    D2 += squared_norms(Y)[:, None] + norms
+    D2 = cross_distances(Y, part.points, norms)
     if part.angular:  # rows of zeros are at a right angle to all others
         D2[:, norms < 0.5] = 2.0
         D2[squared_norms(Y) < 0.5] = 2.0
-    return np.maximum(D2, 0.0, out=D2)
+    return D2
 
 
 @storable
