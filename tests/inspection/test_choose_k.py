@@ -146,8 +146,7 @@ def test_p_values_at_the_limit_of_the_null_hypothesis_are_uniform():
     ks, odds = np.arange(2, 7), rng.normal(0.8, 0.1, (300, 16, 5))
 
     def modularity_of(odds):
-        limit = np.broadcast_to(1 - 1 / ks, odds.shape)
-        return np.stack([limit / (1 + np.exp(-odds)), limit], axis=-2)
+        return np.stack([(1 - 1 / ks) / (1 + np.exp(-odds)), 0 * odds + 1 - 1 / ks], axis=-2)
 
     limits = [modularity_of(each[0] + SHAPE) for each in odds]
     null = [modularity_of(each[1:]) for each in odds]
@@ -170,9 +169,8 @@ def test_clusters_of_unequal_sizes_are_structure():
     group = np.repeat([0, 1, 2], [110, 20, 20])
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        centers = 1.5 * rng.standard_normal((2, 3, 5))
-        views = [X[group] + rng.standard_normal((150, 5)) for X in centers]
-        assert choose_k(views, k_range=(2, 8), random_state=seed).structure
+        views = 1.5 * rng.standard_normal((2, 3, 5))[:, group] + rng.standard_normal((2, 150, 5))
+        assert choose_k(list(views), k_range=(2, 8), random_state=seed).structure
 
 
 def test_held_out_modularity_is_that_of_the_other_half():
