@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .agreement.subspaces import Subspaces
 from .data.input import TakesViews, fitted_views, warn_of_input, warn_of_unrelated
-from .data.missing import Imputation, Imputer, check_presence, require_complete
+from .data.missing import Imputation, Imputer, check_presence
 from .data.values import COMPONENTS, random_generator
 from .data.views import MultiView
 from .exceptions import (
@@ -164,8 +164,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Return a graph of all views and the labels of a fit for every number of clusters."""
         graph = self.affinity(views, ks[len(ks) // 2])
         fit, found = self._refit(views), {}
-        chosen: dict[str, Any] = {"n_init": n_init, "random_state": random_state}
-        chosen |= dict.fromkeys({"columns"} & set(self.get_params(deep=False)))
+        chosen = {"n_init": n_init, "random_state": random_state, "columns": None}
         for k in ks:
             step(f"{k} clusters")
             found[k] = np.asarray(fit(clone(self).set_params(n_clusters=k, **chosen)).labels_)
@@ -257,13 +256,10 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         return as_large_views(X)
 
     def _note_presence(self, views: MultiView, k: int) -> None:
-        """Record which samples each view holds, or refuse views that lack some."""
-        if self.takes_missing_rows:
-            self.presence_, self.support_ = views.present, None
+        """Record which samples each view holds, and warn where some lack any."""
+        self.presence_, self.support_ = views.present, None
         if views.present is None:
             return
-        if not self.takes_missing_rows:
-            require_complete(views, self.title)
         self.support_ = views.present.sum(axis=1)
         notes = check_presence(views, k)
         self.notes_ = (*self.notes_, *notes)
@@ -301,12 +297,9 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         """Extend a fit of the distinct samples to all: duplicates are alike."""
         self._distinct = _first_of(group)
         n, distinct = len(group), len(self._distinct)
-        for name in PER_SAMPLE:
-            if name in vars(self):
-                setattr(self, name, np.asarray(vars(self)[name])[group])
-        for name in PER_PAIR:
-            if name in vars(self):
-                setattr(self, name, vars(self)[name][group][:, group])
+        for name in vars(self).keys() & {*PER_SAMPLE, *PER_PAIR}:
+            rows = np.asarray(vars(self)[name])[group]
+            setattr(self, name, rows[:, group] if name in PER_PAIR else rows)
         spectra = vars(self).get("_spectra")
         if spectra is not None and all(len(H) == distinct for H in spectra.heads):
             self._spectra = replace(spectra, heads=tuple(H[group] for H in spectra.heads))

@@ -131,7 +131,6 @@ def test_hmkc(stored):
     both = min(len(values), len(wanted))
     np.testing.assert_allclose(values[:both], wanted[:both], rtol=1e-4)
     assert values[-1] == pytest.approx(wanted[-1], rel=1e-4)
-    for weights, name in zip(
-        (model.weights_, *model.layer_weights_), ("beta", "g1", "g2"), strict=True
-    ):
+    weighted = model.weights_, *model.layer_weights_
+    for weights, name in zip(weighted, ("beta", "g1", "g2"), strict=True):
         np.testing.assert_allclose(weights, expected[name].ravel(), atol=2e-3)

@@ -12,7 +12,7 @@ from mkclust import MKCDNM
 from mkclust.base import MultiViewClusterer
 from mkclust.baselines import AKKM, CAGL, HMKC, LFMKC, MKKM, MKKMMR, ONKC, OPLF, SNF, SPMKC, SWMC
 from mkclust.data.datasets import make_views
-from mkclust.exceptions import ConvergenceWarning, DegenerateWarning, InputError, MkclustWarning
+from mkclust.exceptions import ConvergenceWarning, InputError, MkclustWarning
 from mkclust.methods import METHODS
 
 pytestmark = pytest.mark.versions
@@ -32,12 +32,11 @@ def test_constructors_list_every_parameter_with_the_shared_defaults(kind):
 
 
 @pytest.mark.parametrize("kind", SEVEN)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.DegenerateWarning")
 def test_twins_have_equal_weights(kind):
     X = VIEWS.views[0]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", RuntimeWarning)
-        warnings.simplefilter("ignore", DegenerateWarning)
-        model = kind(3, random_state=0).fit([X, X, VIEWS.views[1]])
+    model = kind(3, random_state=0).fit([X, X, VIEWS.views[1]])
     assert model.weights_[0] == pytest.approx(model.weights_[1], abs=1e-9)
 
 
@@ -103,13 +102,12 @@ def test_a_bad_parameter_is_named(model, message):
         model.fit(VIEWS)
 
 
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.ConvergenceWarning")
 def test_accumulating_lets_lam_fade():
     """With a running sum the average partition's share shrinks; with a fresh one it stays."""
     H_0 = AKKM(3, random_state=0).fit(VIEWS).embedding_
     models = [LFMKC(3, lam=8.0, accumulate=a, random_state=0) for a in (False, True)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fresh, running = (np.vdot(H_0, model.fit(VIEWS).embedding_) for model in models)
+    fresh, running = (np.vdot(H_0, model.fit(VIEWS).embedding_) for model in models)
     assert running < fresh
 
 

@@ -12,8 +12,7 @@ from mkclust.exceptions import InputError
 
 N, K = 60, 3
 WHOLE = make_views(N, K, 3, noise=0.3, separation=6.0, random_state=0)
-NAMES = [method.name for method in COMPARED]
-every_compared = pytest.mark.parametrize("name", NAMES)
+every_compared = pytest.mark.parametrize("name", [method.name for method in COMPARED])
 
 
 def incomplete(share=0.2, kernels=False):
@@ -21,16 +20,6 @@ def incomplete(share=0.2, kernels=False):
     present[~present.any(axis=1), 0] = True
     views = [view @ view.T for view in WHOLE.views] if kernels else list(WHOLE.views)
     return MultiView(views, present=present, kernels=kernels)
-
-
-def settings_of(name):
-    return {"missing_rows": "complete"} if name in NAMES else {}
-
-
-@pytest.fixture(scope="module")
-def fits():
-    views = incomplete()
-    return {name: fit_quietly(name, views, K, **settings_of(name)) for name in NAMES}
 
 
 @every_compared
@@ -42,8 +31,9 @@ def test_they_are_refused_by_default_with_the_parameter_that_places_them(name):
 
 
 @every_compared
-def test_complete_samples_are_fitted_and_the_others_placed(name, fits):
-    views, model = incomplete(), fits[name]
+def test_complete_samples_are_fitted_and_the_others_placed(name):
+    views = incomplete()
+    model = fit_quietly(name, views, K, missing_rows="complete")
     complete = views.present.all(axis=1)
     assert 0 < complete.sum() < N
     assert metrics.accuracy(WHOLE.labels, model.labels_) == 1.0

@@ -10,18 +10,13 @@ from mkclust.data.datasets import load_mfeat, make_views
 
 pytestmark = pytest.mark.versions
 
-VIEWS = make_views(60, 3, 3, noise=0.8, random_state=1)
-
-
-def sixty():
-    return load_mfeat()[::33][:60].select(["fou", "zer", "mor"])
-
 
 @pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean"])
 def test_the_fused_network_is_that_of_snfpy(metric, pytestconfig):
     """tools/snf_reference.py wrote the record with snfpy 0.2.2."""
     record = np.load(pytestconfig.rootpath / "tests" / "data" / "snf_mfeat60.npz")
-    found = SNF(10, metric=metric, random_state=0).fit(sixty()).graph_
+    sixty = load_mfeat()[::33][:60].select(["fou", "zer", "mor"])
+    found = SNF(10, metric=metric, random_state=0).fit(sixty).graph_
     np.testing.assert_allclose(found, record[metric], rtol=1e-8, atol=1e-12)
 
 
@@ -57,7 +52,7 @@ def test_one_iteration_by_hand():
 
 
 def test_the_network_is_symmetric_and_the_embedding_its_eigenvectors():
-    model = SNF(3, random_state=0).fit(VIEWS)
+    model = SNF(3, random_state=0).fit(make_views(60, 3, 3, noise=0.8, random_state=1))
     W, H = model.graph_, model.embedding_
     np.testing.assert_array_equal(W, W.T)
     scale = 1 / np.sqrt(W.sum(axis=1))

@@ -1,13 +1,11 @@
 """NaN cells: refused by default, filled on request, in a fit, in new samples and from files."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.impute import KNNImputer, SimpleImputer
 
-from _support.fits import estimator
+from _support.fits import estimator, fit_quietly
 from mkclust import METHODS, MultiView, cluster, load, metrics
 from mkclust.data.datasets import make_views
 from mkclust.data.missing import fit_imputation
@@ -25,19 +23,13 @@ def with_gaps(share=0.05, seed=0):
     return [np.where(rng.random(view.shape) < share, np.nan, view) for view in WHOLE.views]
 
 
-def fitted(name, views, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return METHODS[name](K, random_state=0, **settings).fit(views)
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_gaps_are_refused_by_default_and_filled_on_request(name):
     gappy = with_gaps()
     with pytest.raises(InputError, match=r"'view1' has \d+ NaN cells, .*missing=\"median\""):
         estimator(name, K).fit(gappy)
     for method in ("median", "knn"):
-        model = fitted(name, gappy, missing=method)
+        model = fit_quietly(name, gappy, K, missing=method)
         assert metrics.accuracy(WHOLE.labels, model.labels_) == 1.0
         np.testing.assert_allclose(model.gap_shares_, [np.isnan(view).mean() for view in gappy])
         assert sum("were NaN and filled" in note for note in model.notes_) == 2
@@ -49,16 +41,16 @@ def test_the_imputer_is_that_of_scikit_learn(method):
     found = fit_imputation(MultiView(gappy), method).fill(MultiView(gappy))
     for view, filled in zip(gappy, found.views, strict=True):
         np.testing.assert_array_equal(filled, FILL[method].fit_transform(view))
-    plain = fitted("graph-fusion", list(found.views))
-    np.testing.assert_array_equal(fitted("graph-fusion", gappy, missing=method).labels_,
-                                  plain.labels_)  # fmt: skip
+    plain = fit_quietly("graph-fusion", list(found.views), K)
+    filled = fit_quietly("graph-fusion", gappy, K, missing=method)
+    np.testing.assert_array_equal(filled.labels_, plain.labels_)
 
 
 @pytest.mark.parametrize("name", PREDICTING)
 @pytest.mark.parametrize("method", FILL)
 def test_new_samples_are_filled_as_fitted_and_from_a_file(name, method, tmp_path):
     old, new = ([view[part] for view in with_gaps(0.1)] for part in (slice(0, 45), slice(45, N)))
-    model = fitted(name, old, missing=method)
+    model = fit_quietly(name, old, K, missing=method)
     np.testing.assert_array_equal(model.predict(old), model.labels_)
     by_hand = [FILL[method].fit(a).transform(b) for a, b in zip(old, new, strict=True)]
     found = model.transform(new)
@@ -66,7 +58,7 @@ def test_new_samples_are_filled_as_fitted_and_from_a_file(name, method, tmp_path
     again = load(model.save(tmp_path / "model.npz"))
     np.testing.assert_array_equal(again.transform(new), found)
     assert again.gap_shares_.tolist() == model.gap_shares_.tolist()
-    unfilled = fitted(name, [view[:45] for view in WHOLE.views])
+    unfilled = fit_quietly(name, [view[:45] for view in WHOLE.views], K)
     with pytest.raises(InputError, match=r"NaN cell.*fitted without filling NaN cells"):
         unfilled.predict(new)
 
@@ -75,7 +67,7 @@ def test_new_samples_are_filled_as_fitted_and_from_a_file(name, method, tmp_path
 def test_rows_of_nan_only_are_missing_samples_still(name):
     gappy = with_gaps()
     gappy[1][7] = np.nan
-    model = fitted(name, gappy, missing="median")
+    model = fit_quietly(name, gappy, K, missing="median")
     assert model.presence_[7].tolist() == [True, False]
     assert model.presence_.sum() == 2 * N - 1
     assert model.gap_shares_[1] == np.isnan(np.delete(gappy[1], 7, axis=0)).mean()
@@ -115,18 +107,17 @@ def test_rows_in_chunks_are_not_filled(tmp_path):
     rows = {"a": tmp_path / "a.npy"}
     with pytest.raises(InputError, match="missing='median' is for tables in memory"):
         METHODS["mkc-dnm"](K, missing="median").fit(rows)
-    model = fitted("mkc-dnm", {"a": with_gaps()[0]}, missing="median")
+    model = fit_quietly("mkc-dnm", {"a": with_gaps()[0]}, K, missing="median")
     with pytest.raises(InputError, match="which is for tables in memory"):
         model.predict(rows)
 
 
 @pytest.mark.parametrize("name", PREDICTING)
+@pytest.mark.filterwarnings("ignore")
 def test_questions_fill_the_gaps_too(name):
     gappy = with_gaps()
-    model = fitted(name, gappy, missing="median")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert verify(model, gappy).holds
-        assert choose_k(model, gappy, [K]).k == K
-        assert stability(model, gappy, n_splits=2).labels.tolist() == model.labels_.tolist()
-        assert len(view_influence(model, gappy).without) == 2
+    model = fit_quietly(name, gappy, K, missing="median")
+    assert verify(model, gappy).holds
+    assert choose_k(model, gappy, [K]).k == K
+    assert stability(model, gappy, n_splits=2).labels.tolist() == model.labels_.tolist()
+    assert len(view_influence(model, gappy).without) == 2

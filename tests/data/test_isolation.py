@@ -1,7 +1,5 @@
 """Kernels close to the identity are reported by name; nothing else is."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -31,16 +29,15 @@ def test_a_kernel_close_to_the_identity_is_named(method):
         method.set_params(random_state=0).fit(KERNELS)
 
 
+@pytest.mark.filterwarnings("error::mkclust.exceptions.DegenerateWarning")
 def test_other_kernels_are_not_nor_samples_that_a_kernel_lacks():
     centered = X - X.mean(axis=0)
     given = {"wide": gaussian(1.0), "linear": centered @ centered.T, "constant": np.ones((60, 60))}
     K = gaussian(1.0)
     K[40:], K[:, 40:] = np.nan, np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", DegenerateWarning)
-        warn_of_input(MultiView(given, kernels=True))
-        warn_of_input(MultiView([np.array([[1.0, -1.0], [-1.0, 1.0]])], kernels=True))
-        warn_of_input(MultiView({"all": gaussian(1.0), "some": K}, kernels=True))
+    warn_of_input(MultiView(given, kernels=True))
+    warn_of_input(MultiView([np.array([[1.0, -1.0], [-1.0, 1.0]])], kernels=True))
+    warn_of_input(MultiView({"all": gaussian(1.0), "some": K}, kernels=True))
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-200, 1e200])
@@ -56,6 +53,5 @@ def test_the_share_counts_samples_without_any_similarity(form, unit):
 
 
 def test_similarities_below_rounding_count_as_none():
-    K = np.eye(6) + 4e-10 * (1 - np.eye(6))
-    assert isolated_share(K) == 1.0
+    assert isolated_share(np.eye(6) + 4e-10 * (1 - np.eye(6))) == 1.0
     assert isolated_share(np.eye(6) + 6e-10 * (1 - np.eye(6))) == 0.0

@@ -7,19 +7,7 @@ import pandas as pd
 import pytest
 
 import mkclust
-from mkclust import (
-    GraphFusion,
-    MultiView,
-    datasets,
-    explain,
-    load,
-    metrics,
-    read,
-    stability,
-    verify,
-    view_influence,
-    write_report,
-)
+from mkclust import GraphFusion, MultiView, datasets, explain, load, metrics, read
 from mkclust.exceptions import (
     DegenerateWarning,
     InputError,
@@ -50,15 +38,12 @@ def frames(views, ids, place, name="participant_id", seed=None):
 
 
 def place_ids(frame, ids, place, name, rng):
+    order = np.arange(N) if rng is None else rng.permutation(N)
     if place == "index":
-        return frame.set_axis(pd.Index(ids)).iloc[order_of(rng)]
+        return frame.set_axis(pd.Index(ids)).iloc[order]
     frame = frame.copy()
     frame.insert({"first": 0, "middle": 2, "last": frame.shape[1]}[place], name, ids)
-    return frame.iloc[order_of(rng)].reset_index(drop=True)
-
-
-def order_of(rng):
-    return np.arange(N) if rng is None else rng.permutation(N)
+    return frame.iloc[order].reset_index(drop=True)
 
 
 IDS = {
@@ -179,12 +164,9 @@ def test_frames_that_are_no_views_are_refused(planted):
 
 
 QUESTIONS = {
-    "explain": explain,
-    "stability": stability,
-    "view_influence": view_influence,
-    "verify": verify,
-    "write_report": lambda model, views: write_report(model, "unused.html", views),
+    name: getattr(mkclust, name) for name in ("explain", "stability", "view_influence", "verify")
 }
+QUESTIONS["write_report"] = lambda model, views: mkclust.write_report(model, "unused.html", views)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -1,7 +1,5 @@
 """Names of samples and features: from the input to labels, frames, saved models and predictions."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -44,6 +42,7 @@ def shuffled(seed):
 @predicting
 @settings(max_examples=12)
 @given(seed=st.integers(0, 2**32 - 1))
+@pytest.mark.filterwarnings("ignore")
 def test_predictions_follow_the_names(name, seed):
     model, new = FITTED[name], shuffled(seed)
     expected = dict(zip(SAMPLES, model.labels_.tolist(), strict=True))
@@ -51,9 +50,7 @@ def test_predictions_follow_the_names(name, seed):
     assert found.index.tolist() == next(iter(new.values())).index.tolist()
     assert found.to_dict() == expected
     some = {view: frame.iloc[:40] for view, frame in new.items()}  # some in one view only
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = pd.Series(model.predict(some), index=MultiView(some).index)
+    found = pd.Series(model.predict(some), index=MultiView(some).index)
     assert set(found.index) == {n for frame in some.values() for n in frame.index}
     assert metrics.accuracy([expected[n] for n in found.index], found) == 1.0
 

@@ -1,7 +1,5 @@
 """One bad row: a sample that would decide everything alone is named in a warning."""
 
-import warnings
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -42,19 +40,17 @@ def test_the_warning_names_the_sample_and_the_view_and_counts_many():
 
 
 @pytest.mark.parametrize("factor", [1.0, 30.0, 1e3])
+@pytest.mark.filterwarnings("error::mkclust.exceptions.OutlierWarning")
 def test_rows_within_the_range_of_real_data_are_not_named(factor):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", OutlierWarning)
-        warn_of_outliers(with_bad_row(factor))
+    warn_of_outliers(with_bad_row(factor))
 
 
+@pytest.mark.filterwarnings("error::mkclust.exceptions.OutlierWarning")
 def test_empty_rows_sparse_views_and_missing_samples_are_no_outliers():
     X = sp.random_array((80, 50), density=0.02, random_state=0, format="csr")
     absent = np.ones((80, 3))
     absent[3] = np.nan
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", OutlierWarning)
-        warn_of_outliers(MultiView([X, absent, np.zeros((80, 2))]))
+    warn_of_outliers(MultiView([X, absent, np.zeros((80, 2))]))
     X = X.tolil()
     X[5, 5] = 1e9
     with pytest.warns(OutlierWarning, match="^sample 5:"):

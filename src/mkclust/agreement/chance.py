@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -61,13 +62,12 @@ def permutation_p_values(heads: Sequence[np.ndarray]) -> np.ndarray:
     if n < 4:
         return found
     T, r, s = np.transpose([_moments(head) for head in U])
-    for p in range(m):
-        for q in range(p + 1, m):
-            variance = 2 * r[p] * r[q] / ((n - 1) ** 2 * (n + 1) * (n - 2))
-            variance += s[p] * s[q] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
-            S, most = np.sum((U[p].T @ U[q]) ** 2), min(T[p], T[q])
-            tail = _tail(S / most, T[p] * T[q] / (n - 1) / most, variance / most**2)
-            found[p, q] = found[q, p] = tail
+    for p, q in combinations(range(m), 2):
+        variance = 2 * r[p] * r[q] / ((n - 1) ** 2 * (n + 1) * (n - 2))
+        variance += s[p] * s[q] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+        S, most = np.sum((U[p].T @ U[q]) ** 2), min(T[p], T[q])
+        tail = _tail(S / most, T[p] * T[q] / (n - 1) / most, variance / most**2)
+        found[p, q] = found[q, p] = tail
     return found
 
 
@@ -94,12 +94,11 @@ def p_values_on_common_rows(
     if present is None:
         return overlap_p_values(heads, k)
     found = np.full((len(heads), len(heads)), np.nan)
-    for p in range(len(heads)):
-        for q in range(p + 1, len(heads)):
-            rows = np.flatnonzero(present[:, p] & present[:, q])
-            if len(rows) > k:
-                pair = [orthonormal_prefixes(heads[view][rows]) for view in (p, q)]
-                found[p, q] = found[q, p] = overlap_p_values(pair, k)[0, 1]
+    for p, q in combinations(range(len(heads)), 2):
+        rows = np.flatnonzero(present[:, p] & present[:, q])
+        if len(rows) > k:
+            pair = [orthonormal_prefixes(heads[view][rows]) for view in (p, q)]
+            found[p, q] = found[q, p] = overlap_p_values(pair, k)[0, 1]
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
@@ -175,11 +176,10 @@ def redundancy(
 def _edge_redundancy(graphs: Sequence[sp.csr_array]) -> np.ndarray:
     found = np.eye(len(graphs))
     lengths = [float(np.sqrt(graph.power(2).sum())) for graph in graphs]
-    for p in range(len(graphs)):
-        for q in range(p):
-            inner = float(graphs[p].multiply(graphs[q]).sum())
-            cosine = inner / max(lengths[p] * lengths[q], np.finfo(float).tiny)
-            found[p, q] = found[q, p] = min(cosine, 1.0) ** 2
+    for q, p in combinations(range(len(graphs)), 2):
+        inner = float(graphs[p].multiply(graphs[q]).sum())
+        cosine = inner / max(lengths[p] * lengths[q], np.finfo(float).tiny)
+        found[p, q] = found[q, p] = min(cosine, 1.0) ** 2
     return found
 
 
@@ -197,11 +197,10 @@ def _distance_redundancy(parts: Sequence[Metric], held: Sequence[np.ndarray]) ->
             known[key] = D2 / max(float(np.linalg.norm(D2)), np.finfo(float).tiny)
         return known[key]
 
-    for p in range(m):
-        for q in range(p):
-            both = np.flatnonzero(held[p] & held[q])
-            rows = both[spaced(len(both), MANY)]
-            if len(rows) > 2:
-                correlation = float(deviations(p, rows) @ deviations(q, rows))
-                found[p, q] = found[q, p] = min(max(correlation, 0.0), 1.0) ** 2
+    for q, p in combinations(range(m), 2):
+        both = np.flatnonzero(held[p] & held[q])
+        rows = both[spaced(len(both), MANY)]
+        if len(rows) > 2:
+            correlation = float(deviations(p, rows) @ deviations(q, rows))
+            found[p, q] = found[q, p] = min(max(correlation, 0.0), 1.0) ** 2
     return found

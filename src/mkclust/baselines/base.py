@@ -22,9 +22,8 @@ from ..exceptions import (
     warn,
 )
 from ..kernels.bank import KernelBank
-from ..linalg.scaling import dense
 from ..predict.neighbors import neighbor_extension
-from ..predict.new_samples import NewRows
+from ..predict.new_samples import embedding_blocks
 from ..progress import step
 
 MISSING_ROWS = ("raise", "complete")
@@ -74,13 +73,12 @@ class FitsCompleteRows(MultiViewClusterer):
     A subclass has the parameter `missing_rows` and fits complete views in `_fit_rows`.
     """
 
-    takes_missing_rows = True
     missing_rows: str
 
     def _note_presence(self, views: MultiView, k: int) -> None:
         check_choice("missing_rows", self.missing_rows, MISSING_ROWS)
         if self.missing_rows == "raise":
-            require_complete(views, self.title, placing=True)
+            require_complete(views, self.title)
         super()._note_presence(views, k)
 
     @classmethod
@@ -140,19 +138,15 @@ def mean_of_neighbors(
     views: MultiView, complete: np.ndarray, rest: np.ndarray, values: np.ndarray, k: int
 ) -> np.ndarray:
     """Return the means of `values` (c, r) over the nearest complete samples, for the rest."""
-    assert views.present is not None
     m, count = views.n_views, default_n_neighbors(len(complete), k)
     spreads = [(1.0, 1.0, 1.0)] * m
     extension = neighbor_extension(
         views[complete], [1 / m] * m, [0.0] * m, spreads, values, count, joint_share=0.0
     )
-    embed, found = extension.embedder(), []
-    for start in range(0, len(rest), extension.height):
-        rows = rest[start : start + extension.height]
-        new = [dense(v[rows][:, complete] if views.kernels else v[rows]) for v in views.views]
-        own = [np.asarray(v.diagonal())[rows] if views.kernels else None for v in views.views]
-        found.append(embed(NewRows(new, own, views.present[rows])))
-    return np.concatenate(found)
+    tables = [v[rest][:, complete] if views.kernels else v[rest] for v in views.views]
+    own = [np.asarray(v.diagonal())[rest] if views.kernels else None for v in views.views]
+    new = MultiView(tables, names=views.names, present=views.held[rest])
+    return np.concatenate(list(embedding_blocks(extension, new, own)))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

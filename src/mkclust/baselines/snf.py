@@ -195,10 +195,8 @@ class SNF(FitsCompleteRows):
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the mean (n, n) of the kNN graphs of all views, degree-normalized."""
-        graphs = self._view_graphs(views, k)
-        if views.present is not None:
-            graphs = list(map(pad_graph, graphs, views.present.T))
-        return degree_normalized(sp.csr_array(sum(graphs) / len(graphs)))
+        graphs = map(pad_graph, self._view_graphs(views, k), views.held.T)
+        return degree_normalized(sp.csr_array(sum(graphs) / views.n_views))
 
 
 def squared_distances(metric: Metric) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -112,17 +111,13 @@ class SPMKC(ComparedMethod):
             trace.add(float(value), settled=bool(settled))
         self.graph_, self.weights_ = Z, w
         self._keep(trace)
-        self._warn_if_collapsed(kernels.names)
-        self._label(spectral_embedding(affinity(Z), k), k)
-
-    def _warn_if_collapsed(self, names: Sequence[str]) -> None:
-        heaviest = int(self.weights_.argmax())
-        if len(names) > 1 and self.weights_[heaviest] > 1 - COLLAPSED:
+        if len(w) > 1 and w.max() > 1 - COLLAPSED:
             warn(
-                f"the kernel of {names[heaviest]} has all the weight, the others none: a smaller "
-                "lam1, or a larger lam3 or lam4, distributes it",
+                f"the kernel of {kernels.names[int(w.argmax())]} has all the weight, the others "
+                "none: a smaller lam1, or a larger lam3 or lam4, distributes it",
                 DegenerateWarning,
             )
+        self._label(spectral_embedding(affinity(Z), k), k)
 
 
 def kernel_step(mixture: np.ndarray, Z: np.ndarray, gain: float, lam3: float) -> np.ndarray:

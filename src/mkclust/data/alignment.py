@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import Any
@@ -39,26 +38,6 @@ POSSIBLE_KEYS = frozenset({*OWNERS, *NUMBERS, "pid", "uid", "sid", "eid", "iid",
 FEW = 10  # rows: below, distinct whole numbers are no evidence for a key
 ROWS = "names of rows"  # the index of a table of annotations, in messages
 OVERLAP = 0.5  # share of the smaller table's key values that another table must have
-
-
-@dataclass(frozen=True)
-class Alignment:
-    """The row of every sample in every view.
-
-    Attributes
-    ----------
-    rows : tuple of (n,) int arrays or None
-        Per view the row of each sample, -1 where the view lacks it; None where the view is
-        unchanged.
-    index : (n,) array or None
-        Sample names; None without frames.
-    notes : tuple of str
-        Which views were reordered, and which lack which samples.
-    """
-
-    rows: tuple[np.ndarray | None, ...]
-    index: np.ndarray | None = None
-    notes: tuple[str, ...] = ()
 
 
 # ---------------------------------------------------------------- the names of the rows
@@ -328,13 +307,25 @@ def _words(name: str) -> list[str]:
 # ---------------------------------------------------------------- one order of the samples
 
 
-def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
+def align(
+    items: Sequence[Any], names: Sequence[str]
+) -> tuple[tuple[np.ndarray | None, ...], np.ndarray, list[str]]:
     """Find a common order: the samples of the first frame, then those that only others have.
 
     At least one of the views is a frame. Views without sample names are accepted only if all
     frames have the same samples in the same order; they are then joined by position, with a
     warning where the frames have names. Names of different types, such as 7 and "7", are compared
     as texts.
+
+    Returns
+    -------
+    rows : tuple of (n,) int arrays or None
+        Per view the row of each sample, -1 where the view lacks it; None where the view is
+        unchanged.
+    index : (n,) array
+        Sample names.
+    notes : list of str
+        Which views were reordered, and which lack which samples.
     """
     frames = [p for p, item in enumerate(items) if is_frame(item)]
     indices = _of_one_type([items[p].index for p in frames])
@@ -346,7 +337,7 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
     if not others:
         if named and len(frames) < len(items):
             _warn_of_position(items, names)
-        return Alignment((None,) * len(items), first.to_numpy())
+        return (None,) * len(items), first.to_numpy(), []
     if _are_numbered([items[p] for p in frames]):
         sizes = ", ".join(f"{names[p]} {len(items[p])}" for p in frames)
         raise InputError(
@@ -366,7 +357,7 @@ def align(items: Sequence[Any], names: Sequence[str]) -> Alignment:
     if by_name and named:
         said = ", ".join(map(repr, by_name))
         notes.insert(0, f"Rows of {said} were joined to those of {names[0]!r} by sample name.")
-    return Alignment(rows, every.to_numpy(), tuple(note for note in notes if note))
+    return rows, every.to_numpy(), [note for note in notes if note]
 
 
 def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[Any], list[str]]:
@@ -495,10 +486,9 @@ def _warn_of_position(items: Sequence[Any], names: Sequence[str]) -> None:
 
 def _refuse_unnamed(first_name: str, first: Any, name: str, index: Any) -> None:
     what = f"view {name!r} has its rows in another order than {first_name!r}"
-    for here, there, owner in ((first, index, name), (index, first, first_name)):
+    for here, there, owner in ((index, first, first_name), (first, index, name)):
         if len(missing := here.difference(there, sort=False)):
             what = f"view {owner!r} lacks {_count_samples(missing)}"
-            break
     raise InputError(
         f"{what}, and views without an index cannot be aligned; give every view as a frame"
     )

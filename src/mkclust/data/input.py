@@ -71,7 +71,6 @@ class TakesViews:
     _row_hashes: np.ndarray | None = None
     _distinct: np.ndarray | None = None
     _united: np.ndarray | None = None
-    takes_missing_rows: ClassVar[bool] = False
     reads_chunks: ClassVar[bool] = False
 
     @property
@@ -224,11 +223,11 @@ class TakesViews:
         }
 
     def _with_missing_views(self, views: MultiView) -> MultiView:
-        """Add the fitted views that new samples lack as missing, where the method can do that."""
+        """Add the fitted views that new samples lack as missing; kernels must all be given."""
         fitted = list(map(str, self.view_names_in_))
         lacking = [p for p, name in enumerate(fitted) if name not in views.names]
         held = [name for name in fitted if name in views.names]
-        if not lacking or not held or not self.takes_missing_rows or views.kernels:
+        if not lacking or not held or views.kernels:
             return views
         warn(
             f"the new samples have no {', '.join(fitted[p] for p in lacking)}: they are placed by "

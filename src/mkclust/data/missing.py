@@ -23,11 +23,8 @@ FILLED_BY = {
 }
 
 
-def require_complete(views: MultiView, who: str, placing: bool = False) -> None:
-    """Refuse views that lack samples, naming the first; `who` is the method that needs all.
-
-    `placing` says whether the method has ``missing_rows="complete"``.
-    """
+def require_complete(views: MultiView, who: str) -> None:
+    """Refuse views that lack samples, naming the first; `who` is the method that needs all."""
     if views.present is None:
         return
     i, p = np.argwhere(~views.present)[0]
@@ -35,10 +32,9 @@ def require_complete(views: MultiView, who: str, placing: bool = False) -> None:
     raise InputError(
         f"view {views.names[p]!r} lacks sample {sample} (NaN; {int((~views.present).sum())} rows "
         f"are missing in all views), and {who} needs every sample in every view: use graph fusion, "
-        "or MKC-DNM, drop the samples, or fill in the rows"
-        + ('; missing_rows="complete" fits the complete samples and places the others by their '
-           "neighbors" if placing else "")
-    )  # fmt: skip
+        'or MKC-DNM, drop the samples, or fill in the rows; missing_rows="complete" fits the '
+        "complete samples and places the others by their neighbors"
+    )
 
 
 def check_presence(views: MultiView, k: int) -> tuple[str, ...]:

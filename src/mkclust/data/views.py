@@ -175,9 +175,8 @@ class MultiView(Views):
                 items, self.key_columns, told = set_sample_names(items, self.names, id)
                 items, turned = turn_transposed(items, self.names)
                 notes = (*notes, *told, *turned)
-            order = align(items, self.names)
-            rows, notes = order.rows, (*notes, *order.notes)
-            index = order.index if index is None else index
+            rows, samples, told = align(items, self.names)
+            notes, index = (*notes, *told), samples if index is None else index
         columns = [None] * len(items) if feature_names is None else list(feature_names)
         if len(columns) != len(items):
             raise InputError(f"{len(items)} views but feature_names for {len(columns)}")

@@ -112,7 +112,6 @@ class MKCDNM(OutOfSample, KernelClusterer):
         "J. Zhang et al., Multiple Kernel Clustering with Dual Noise Minimization, "
         "ACM Multimedia 2022"
     )
-    takes_missing_rows = True
     reads_chunks = True
 
     solver: str = "authors"

@@ -21,14 +21,9 @@ class DiffusionMap:
     eigenvalues: np.ndarray
 
     @property
-    def scales(self) -> np.ndarray:
-        r"""Return $(\lambda_i/\lambda_1)^t$ (D,), from 1 down."""
-        return diffusion_scales(self.eigenvalues)
-
-    @property
     def embedding(self) -> np.ndarray:
-        """Return the coordinates of all samples (n, D): eigenvectors times scales."""
-        return self.H * self.scales
+        """Return the coordinates of all samples (n, D): eigenvectors times `diffusion_scales`."""
+        return self.H * diffusion_scales(self.eigenvalues)
 
 
 def diffusion_scales(eigenvalues: np.ndarray) -> np.ndarray:
@@ -64,7 +59,7 @@ def diffusion_map(graph: Any, size: int) -> DiffusionMap:
     Examples
     --------
     >>> blocks = np.kron(np.eye(2), np.ones((3, 3)) / 3)
-    >>> diffusion_map(blocks, 2).scales.round(6)
+    >>> diffusion_scales(diffusion_map(blocks, 2).eigenvalues).round(6)
     array([1., 1.])
     """
     values, H = leading_eigenpairs(graph, size)

@@ -151,8 +151,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
     name = "graph-fusion"
     title = "Graph fusion"
     reference = "mkclust: fused affinity graphs, weighted by subspace agreement"
-    takes_missing_rows = True
-    reads_chunks = True
 
     n_neighbors: int | None = None
     neighbors: str = "auto"

@@ -43,10 +43,8 @@ def fused_edges(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
 def graph_to_embed(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array | ProjectedGraph:
     """Return the fused graph without the directions of missingness, for its diffusion map."""
     edges = fused_edges(graphs, weights)
-    present = graphs.views.present
     degree = np.asarray(edges.sum(axis=1)).ravel()
-    used = None if present is None else present[:, weights > 0]
-    return without_presence(degree_normalized(edges), degree, used)
+    return without_presence(degree_normalized(edges), degree, graphs.views.held[:, weights > 0])
 
 
 def mean_graph(graphs: Sequence[sp.csr_array], weights: np.ndarray) -> sp.csr_array:
@@ -147,7 +145,7 @@ class ProjectedGraph:
 
 
 def without_presence(
-    graph: sp.csr_array, degree: np.ndarray, present: np.ndarray | None
+    graph: sp.csr_array, degree: np.ndarray, present: np.ndarray
 ) -> sp.csr_array | ProjectedGraph:
     r"""Remove from a fused graph S the directions that tell which views a sample has.
 
@@ -155,14 +153,14 @@ def without_presence(
     S has eigenvectors of missingness, whatever the data. The presence of every view, times the
     root of the degrees $\Delta$, is projected out, as far as it differs from the trivial
     eigenvector $\Delta^{1/2}1$, which stays. One direction per pattern of missing views would
-    remove clusters, too. `present` (n, m) are the used views; None where nothing is missing.
+    remove clusters, too. `present` (n, m) says which samples the used views hold.
 
     >>> blocks = sp.csr_array(np.kron(np.eye(2), np.ones((2, 2)) / 2))  # no sample in both views
     >>> present = np.array([[True, False]] * 2 + [[False, True]] * 2)
     >>> np.linalg.eigvalsh(without_presence(blocks, np.ones(4), present).toarray()).round(6)
     array([0., 0., 0., 1.])
     """
-    if present is None or present.all():
+    if present.all():
         return graph
     root = np.sqrt(degree)
     columns = np.column_stack([root, present * root[:, None]])

@@ -109,8 +109,7 @@ class UserKernel:
         except TypeError as error:
             if not self.params:
                 raise
-            message = f"kernel parameters {dict(self.params)} do not fit: {error}"
-            raise InputError(message) from None
+            raise InputError(f"kernel parameters {dict(self.params)} do not fit: {error}") from None
 
     def rows(self, new: Any) -> tuple[np.ndarray, np.ndarray]:
         if not takes_two(self.function):

@@ -108,16 +108,15 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
     n, dense = A.shape[0], isinstance(A, np.ndarray)
     rows, share = (DENSE_UP_TO, 20) if dense else (SPARSE_UP_TO, 6)
     small = n <= rows or size > n // share
-    if not small and dense:
+    if not small and not dense:
+        return lanczos(A, size, TOLERANCE)
+    if not small:
         values, vectors = lanczos(A, size, KERNEL_TOLERANCE)
         positive = values[values > RANK_TOLERANCE * values[0]]
         if (-np.diff(positive) > REPEATED * values[0]).all():  # else copies may be missing
             return values, vectors
-        small = True
-    if small:
-        values, vectors = eigenpairs(A if dense else A.toarray(), max(n - size, 0), n - 1)
-        return values[::-1].copy(), vectors[:, ::-1]
-    return lanczos(A, size, TOLERANCE)
+    values, vectors = eigenpairs(A if dense else A.toarray(), max(n - size, 0), n - 1)
+    return values[::-1].copy(), vectors[:, ::-1]
 
 
 def lanczos(A: Any, size: int, tolerance: float, seed: int = 0) -> Pairs:
