@@ -68,7 +68,8 @@ def read_all(paths: list[Path], reading: Reading, filled: bool = False) -> tuple
     with collect([]):
         found = reading.contents(paths)
         about |= {v.name for v in found if f"view {v.name!r} has no sample in" in failed[0]}
-        sound = [v.name for v in found if v.role == "views" and v.name not in about]
+        views = [v.name for v in found if v.role == "views"]
+        sound = [v for v in reading.parameters()["views"] or views if v not in about]
         data = replace(reading, views=",".join(sound)).read(paths)
     with collect(problems):
         if data is not None and not filled:
