@@ -48,7 +48,7 @@ CLINICAL_NAMES = re.compile(
     r"(os|dfs|pfs)(time|months|days|status|event)|daysto(death|lastfollowup)|followup|death|dead|"
     r"deceased|diagnosis|histology|treatment|smoker|smoking|bmi"
 )
-SQUARE = " (a stack must be of square ones)"
+SQUARE = "; a stack must be of square matrices"
 UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
 
 
@@ -314,9 +314,7 @@ def _choose_views(
         wanted = [_named(variables, name, "views") for name in request.views]
         for variable in wanted:
             if not variable.matrices:
-                raise InputError(
-                    f"views={variable.name!r} cannot be read as numbers{SQUARE}: {variable}"
-                )
+                raise InputError(f"{variable} cannot be read as numbers, as views=... asks{SQUARE}")
         return wanted
     free = [v for v in variables if v.matrices and not is_label_name(v.name)]
     if request.kernels:
