@@ -235,14 +235,6 @@ def test_a_clinical_table_beside_others_is_no_view(tmp_path, text):
     assert read(tmp_path, views=["rna", "protein"]).n_views == 2
 
 
-def test_all_problems_are_listed_at_once(tmp_path):
-    save(tmp_path, a="p,q\n1,2\n3\n", b="p,q\n1,2\n3,4,5\n", c="id,x\ns,1\nt,2\n")
-    with pytest.raises(FileFormatError) as refused:
-        read(tmp_path)
-    assert str(refused.value).startswith("2 problems:\n- ")
-    assert "a.csv: line 3" in str(refused.value) and "in line 3, saw 3" in str(refused.value)
-
-
 PROBLEMS = {  # a table, and what is said of it beside sound ones and all others
     "clinical": ("patient,age,sex\np01,30,f\np02,40,m\n", "it seems to be a clinical table"),
     "empty": ("", "the file is empty"),

@@ -19,7 +19,8 @@ from ..exceptions import InputError
 from .arguments import clean, in_options
 
 INTERRUPTED = 130  # exit code of Ctrl-C
-errors = Console(stderr=True, highlight=False, soft_wrap=True)
+# Only a terminal gets lines that are wrapped at words.
+errors = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
 
 
 COMMANDS = {  # its module, and the line that describes it

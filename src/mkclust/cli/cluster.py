@@ -172,7 +172,8 @@ def cluster(
     with run.stage("read"):
         data, problems = read_all(paths, reading, missing is not None)
         if problems:
-            raise FileFormatError("\n- ".join([counted(len(problems), "problem"), *problems]))
+            several = [f"{len(problems)} problems:", *problems]
+            raise FileFormatError("\n- ".join(several if len(problems) > 1 else problems))
         data = prepare_views(data, **prepared) if log or top_variance else data
         run.compare = comparison(annotations, reading.id, time, event, data)
     stored = isinstance(data, LargeViews)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,7 @@ def inspect(paths: Paths, reading: Reading) -> None:
     Nothing is clustered or written. The options are those of mkclust cluster; the last line is
     the command that clusters these files. Exit code 2 if there are problems.
     """
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
     variables = reading.contents(paths)
     console.print(_contents(variables))
     suggested, more = _without_annotations(paths, variables, reading)
@@ -50,7 +51,7 @@ def inspect(paths: Paths, reading: Reading) -> None:
     if problems:
         raise typer.Exit(2)
     command = ["mkclust", "cluster", *map(str, paths), "-k", "auto", *options_of(suggested), *more]
-    console.print(clean(f"Next: {shlex.join(command)}"))
+    console.print(clean(f"Next: {shlex.join(command)}"), soft_wrap=True)  # to be copied
 
 
 def read_all(paths: list[Path], reading: Reading, filled: bool = False) -> tuple[Any, list[str]]:
@@ -62,13 +63,13 @@ def read_all(paths: list[Path], reading: Reading, filled: bool = False) -> tuple
     data = None
     with collect(failed):
         return reading.read(paths), []
-    first, *several = failed[0].split("\n- ")
-    problems = several or [first]
+    problems = failed[0].split("\n- ")[1:] or failed
     about = {view_name(Path(problem.partition(": ")[0])) for problem in problems}
     with collect([]):
         found = reading.contents(paths)
         about |= {v.name for v in found if f"view {v.name!r} has no sample in" in failed[0]}
-        sound = [v.name for v in found if v.role == "views" and v.name not in about]
+        views = [v.name for v in found if v.role == "views"]
+        sound = [v for v in reading.parameters()["views"] or views if v not in about]
         data = replace(reading, views=",".join(sound)).read(paths)
     with collect(problems):
         if data is not None and not filled:

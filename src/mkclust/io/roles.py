@@ -48,6 +48,7 @@ CLINICAL_NAMES = re.compile(
     r"(os|dfs|pfs)(time|months|days|status|event)|daysto(death|lastfollowup)|followup|death|dead|"
     r"deceased|diagnosis|histology|treatment|smoker|smoking|bmi"
 )
+SQUARE = "; a stack must be of square matrices"
 UNUSABLE = "\"'\r\n0123456789+-"  # as a separator of cells
 
 
@@ -313,7 +314,7 @@ def _choose_views(
         wanted = [_named(variables, name, "views") for name in request.views]
         for variable in wanted:
             if not variable.matrices:
-                raise InputError(f"views=... cannot be read as numbers: it is {variable}")
+                raise InputError(f"{variable} cannot be read as numbers, as views=... asks{SQUARE}")
         return wanted
     free = [v for v in variables if v.matrices and not is_label_name(v.name)]
     if request.kernels:
@@ -325,7 +326,7 @@ def _choose_views(
     matrices = [v for v in free if v.kind in ("matrix", "sparse") and min(v.shape) > 1]
     chosen = cells[:1] or stacks[:1] or _separate_matrices(matrices, samples)
     if not chosen:
-        raise FileFormatError(f"no views found among {_list_variables(variables)}")
+        raise FileFormatError(f"no views found among {_list_variables(variables)}{SQUARE}")
     return chosen
 
 
