@@ -53,10 +53,7 @@ def test_a_fit_of_duplicates_is_that_of_the_distinct_samples(method, tmp_path):
 
 
 def fit_that_divides_duplicates():
-    """The first of a hundred drawn fits in which k-means divides duplicates.
-
-    Rounding decides which, so that it is another one on another processor.
-    """
+    """The first of drawn fits in which k-means divides duplicates: rounding decides which it is."""
     for seed in range(100):
         rng = np.random.default_rng(seed)
         k, levels, n = (int(rng.integers(*limits)) for limits in ((2, 15), (3, 6), (100, 300)))
