@@ -11,12 +11,7 @@ from mkclust import GraphFusion, datasets
 from mkclust.data import memory
 from mkclust.exceptions import InputError
 from mkclust.graph_fusion import view_graphs as search
-from mkclust.graph_fusion.anchors import (
-    AnchorRows,
-    anchor_links,
-    trial_matrix,
-    weights_from_sample,
-)
+from mkclust.graph_fusion.anchors import AnchorRows, anchor_links, trial_matrix, weights_from_sample
 
 K = 3
 
