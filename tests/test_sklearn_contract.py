@@ -63,7 +63,9 @@ def test_names_and_columns_are_remembered(views):
     assert model.n_features_in_ == 10
     assert list(model.feature_names_in_) == list(frame.columns)
     assert fit(frame, columns={"a": ["c0", "c1", "c2"]}).n_features_in_ == 10
-    model.fit(views)
+    with pytest.raises(InputError, match="columns divides one table"):
+        model.fit(views)
+    model.set_params(columns=None).fit(views)
     assert model.n_features_in_ == 30
     assert not hasattr(model, "feature_names_in_")  # those of the last fit, not of an earlier one
 
