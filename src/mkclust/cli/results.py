@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ..data.alignment import as_text, rows_of
 from ..data.preparation import prepare_views
-from ..data.views import view_checksums
+from ..data.views import MultiView, view_checksums
 from ..exceptions import InputError
 from ..inspection import explain as explain_model
 from ..inspection import verify as verify_model
@@ -48,9 +48,8 @@ def explain(results: Results, paths: Data = None, *, reading: Reading) -> None:
         with show_progress(False):
             found = _explanation(results, result, _data(results, result, paths, reading))
     console = Console(highlight=False)
-    sizes = result["clusters"]
-    clusters = counted(len(sizes), "cluster")
-    what = f"{sum(sizes)} samples in {clusters} by {result['method']['title']}"
+    sizes, title = result["clusters"], result["method"]["title"]
+    what = f"{sum(sizes)} samples in {counted(len(sizes), 'cluster')} by {title}"
     console.print(Text(what, style="bold"))
     for heading, lines in found["words"].items():
         console.print(Text(f"\n{heading}", style="bold"))
@@ -86,7 +85,8 @@ def _data(folder: Path, result: dict[str, Any], paths: list[Path] | None, readin
     data = replace(stored, labels="none").read(sources)
     prepared = result["prepared"]
     data = prepare_views(data, **prepared) if any(prepared.values()) else data
-    names, samples = [] if data.index is None else as_text(data.index), read_labels(folder)[0]
+    named = isinstance(data, MultiView) and data.index is not None  # not rows outside memory
+    names, samples = as_text(data.index) if named else [], read_labels(folder)[0]
     return data[rows_of(samples, names)] if sorted(names) == sorted(samples) else data
 
 
