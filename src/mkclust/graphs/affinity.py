@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from ..linalg.scaling import JITTER, inverse_roots
 from ..progress import step
 from .metrics import Metric, SummedMetric
-from .neighbors import Neighborhood, neighborhood, stable_order
+from .neighbors import Neighborhood, neighborhood, stable_order, take_in_rows
 
 SCALE_AT = 0.7  # times n_neighbors: the neighbor whose distance is a sample's local scale
 CANDIDATES = 6  # times n_neighbors: samples among which self-tuning affinities choose
@@ -39,14 +39,13 @@ def self_tuning_affinity(near: Neighborhood, count: int) -> sp.csr_array:
     D2 = near.squared
     last = np.maximum(np.isfinite(D2).sum(axis=1) - 1, 0)
     at = np.minimum(scale_number(count, D2.shape[1]) - 1, last)
-    own = np.take_along_axis(D2, at[:, None], axis=1).ravel()
+    own = take_in_rows(D2, at[:, None]).ravel()
     sigma = np.sqrt(np.where(np.isfinite(own), own, 0.0))
     floor = sigma[sigma > 0].min(initial=np.inf)
     sigma = np.maximum(sigma, floor if np.isfinite(floor) else 1.0)
     A = np.exp(-D2 / sigma[:, None] / sigma[near.places])
     largest = stable_order(-A, 0.0)[:, : 2 * count]
-    places = np.take_along_axis(near.places, largest, axis=1)
-    return symmetric_affinity(places, np.take_along_axis(A, largest, axis=1))
+    return symmetric_affinity(take_in_rows(near.places, largest), take_in_rows(A, largest))
 
 
 def scale_number(count: int, most: int) -> int:

@@ -99,7 +99,7 @@ def smallest(
         fill = ((0, 0), (0, count - found.shape[1]))
         found, places = np.pad(found, fill, constant_values=np.inf), np.pad(places, fill)
     order = stable_order(found, np.inf)[:, : count + 1]
-    places, found = (np.take_along_axis(each, order, axis=1) for each in (places, found))
+    places, found = take_in_rows(places, order), take_in_rows(found, order)
     last = [rank for rank in ranks or (count,) if rank < found.shape[1]]
     equal = (found[:, last] == found[:, np.array(last, dtype=int) - 1]) & (found[:, last] < np.inf)
     tied = np.flatnonzero(equal.any(axis=1))
@@ -107,8 +107,8 @@ def smallest(
     if len(tied):
         some = values[tied]
         chosen = np.argpartition(some, count - 1, axis=1)[:, :count]
-        order = np.argsort(np.take_along_axis(some, chosen, axis=1), axis=1, kind="stable")
-        chosen = np.take_along_axis(chosen, order, axis=1)
+        order = np.argsort(take_in_rows(some, chosen), axis=1, kind="stable")
+        chosen = take_in_rows(chosen, order)
         places[tied] = np.where(np.isfinite(found[tied]), chosen, 0)
     return places, found
 
@@ -122,10 +122,20 @@ def stable_order(values: np.ndarray, limit: float) -> np.ndarray:
     array([[3, 1, 2, 0]])
     """
     order = np.argsort(values, axis=1)
-    found = np.take_along_axis(values, order, axis=1)
+    found = take_in_rows(values, order)
     equal = ((found[:, 1:] == found[:, :-1]) & (found[:, 1:] < limit)).any(axis=1)
     order[equal] = np.argsort(values[equal], axis=1, kind="stable")
     return order
+
+
+def take_in_rows(values: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return ``np.take_along_axis(values, columns, axis=1)``, in half the time.
+
+    >>> take_in_rows(np.array([[5, 6], [7, 8]]), np.array([[1], [0]])).ravel()
+    array([6, 7])
+    """
+    starts = np.arange(len(values))[:, None] * values.shape[1]
+    return np.asarray(values.ravel().take(columns + starts))
 
 
 def _table(values: np.ndarray, columns: np.ndarray, many: np.ndarray) -> Found:
@@ -259,7 +269,7 @@ class _TiledSearch:
             values, candidates = _table(some.data, some.indices, np.diff(some.indptr))
             if values.shape[1] >= count:
                 which, squared[rows] = smallest(values, count, ranks=self._ranks)
-                places[rows] = np.take_along_axis(candidates, which, axis=1)
+                places[rows] = take_in_rows(candidates, which)
         few = np.flatnonzero(np.diff(near.indptr) < count)
         for start in range(0, len(few), AT_ONCE):
             own = few[start : start + AT_ONCE]
