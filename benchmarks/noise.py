@@ -29,6 +29,11 @@ SIZES = (200, 600)
 KS = list(range(2, 21))
 Generator = np.random.Generator
 Columns = Callable[[Generator, tuple[int, int]], np.ndarray]
+LATENT: dict[str, Columns] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "uniform": lambda rng, shape: rng.uniform(-1.7, 1.7, shape),
+    "exponential": lambda rng, shape: rng.standard_exponential(shape),
+}
 
 
 def factors(scales: tuple[float, ...], latent: str = "normal", noise: float = 1.0) -> Columns:
@@ -36,8 +41,7 @@ def factors(scales: tuple[float, ...], latent: str = "normal", noise: float = 1.
 
     def columns(rng: Generator, shape: tuple[int, int]) -> np.ndarray:
         same = np.random.default_rng(shape[0] + columns.seed)
-        size = (shape[0], len(scales))
-        Z = same.standard_normal(size) if latent == "normal" else same.uniform(-1.7, 1.7, size)
+        Z = LATENT[latent](same, (shape[0], len(scales)))
         mixed = Z * scales @ rng.standard_normal((len(scales), shape[1]))
         return mixed + noise * rng.standard_normal(shape)
 
@@ -78,6 +82,7 @@ KINDS: dict[str, Columns] = {
     "ball": ball,
     "uniform plane, shared": factors((3, 3), "uniform"),
     "uniform line, shared": factors((5,), "uniform"),
+    "exponential factors, eight, shared": factors((1,) * 8, "exponential"),
     "planted, three clusters": planted,
 }
 

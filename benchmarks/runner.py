@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import resource
 import signal
 import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import TimeoutError, as_completed
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -115,13 +117,15 @@ def outcome(future: Any, limit: float) -> dict[str, Any]:
 def run_unit(suite: Suite, *unit: Any) -> dict[str, Any]:
     """Compute a unit in this process, which is limited for good; a failure is a result, too.
 
-    Errors of other packages cannot always be pickled, so they are put into words here.
+    Errors of other packages cannot always be pickled, so they are put into words here. What these
+    packages print is dropped.
     """
     spent = round(time.process_time())
     resource.setrlimit(resource.RLIMIT_CPU, (spent + int(suite.cpu), spent + int(suite.cpu) + 5))
     resource.setrlimit(resource.RLIMIT_AS, (int(suite.memory * 2**30),) * 2)
     try:
-        return compute(suite, *unit)
+        with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+            return compute(suite, *unit)
     except MemoryError:
         return {"status": "out of memory"}
     except Exception as error:

@@ -35,6 +35,14 @@ def test_a_uniform_line_is_drawn_flat_and_two_clusters_are_not_drawn_as_such():
         assert np.mean(ratios) == pytest.approx(kurtosis, abs=0.25)
 
 
+def test_a_square_across_its_principal_axes_is_drawn_as_a_square():
+    rng = np.random.default_rng(0)
+    corners = np.array([[1, 1], [1.2, -1.2]])  # its diagonals are the principal axes
+    X = rng.uniform(-1, 1, (300, 2)) @ corners.T
+    sides = [each.views[0] @ np.linalg.inv(corners).T for each in draws(MultiView([X]), 30)]
+    assert np.mean([np.mean(a**4, axis=0) / a.var(axis=0) ** 2 for a in sides]) < 2.0
+
+
 NOISE = {
     "log-normal": lambda rng, shape: rng.lognormal(0, 1, shape),
     "exponential": lambda rng, shape: rng.exponential(1, shape),
@@ -49,6 +57,15 @@ def test_skewed_and_heavy_tailed_noise_has_no_structure(kind):
         rng = np.random.default_rng(seed)
         views = MultiView([NOISE[kind](rng, (200, 10)) for _ in range(2)])
         assert not choose_k(GraphFusion(2), views, (2, 6), random_state=seed).structure
+
+
+def test_skewed_factors_that_views_share_are_no_structure():
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        factors = rng.exponential(1, (124, 8))
+        views = [factors @ rng.standard_normal((8, 300)) for _ in range(3)]
+        views = MultiView([view + rng.standard_normal(view.shape) for view in views])
+        assert not choose_k(GraphFusion(2), views, (2, 20)).structure
 
 
 @pytest.mark.filterwarnings("error")

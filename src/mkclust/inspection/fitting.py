@@ -59,9 +59,7 @@ def views_of(
         return taken.in_memory() if isinstance(taken, LargeViews) else taken, np.arange(n)
     warn(f"{n} samples: the refits that check the labels were of {DRAWN} of them", MkclustWarning)
     rows = np.sort(np.random.default_rng(random_state).choice(n, DRAWN, replace=False))
-    if isinstance(taken, MultiView):
-        return taken[rows], rows
-    return taken.take(rows), rows
+    return taken[rows] if isinstance(taken, MultiView) else taken.take(rows), rows
 
 
 def refit_all(

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import norm
+from sklearn.decomposition import FastICA
 
 from ..data.views import MultiView
+from .fitting import quiet
 
 FEW = 10  # distinct values up to which a column is taken as discrete
 EXPONENTS = -4.0, 6.0  # of the Yeo-Johnson transform that are tried: from, up to and without
 BENDS = 1e-3, 0.25, 0.5, 1.0, 2.0, 4.0  # b of arcsinh(b y), in median deviations, tried for tails
 EVIDENT = 10.8  # twice the gain in log-likelihood from which a transform is made (p = 0.001)
-POINTS = 99  # quantiles of a Gaussian from which mean and variance of a column are computed
 FLAT = 1e-9  # an exponent or a variance nearer to 0 is taken as this
-AXES = 10  # principal axes of the samples that are drawn as flat as they are
+AXES = 10  # axes of the samples, at most, that are drawn with their own shape
 FLATTEST = -1.2  # excess kurtosis of a uniform distribution, the flattest that has one mode
 THIN = 0.1, 1 / 3  # share of nonzero entries up to which they are dealt out: sparse, discrete views
 
@@ -33,10 +33,13 @@ class NullModel:
     covariances of the data, also between views, exactly: draws that only have them on average
     vary more than the data do, and hide clusters (rotation test).
 
-    The columns of Q are orthonormalized Gaussian ones, except for the first ten axes: a
-    coordinate of less kurtosis than a Gaussian is drawn from the symmetric beta distribution of
-    its kurtosis, and at the least from a uniform one, the flattest with a single mode. Flat
-    noise, such as a uniform line, thus stays flat, and two clusters become one.
+    The columns of Q are orthonormalized Gaussian ones, except for the leading axes: up to ten that
+    vary at least half as much as the average one. They are rotated to independent components,
+    because principal axes can be the diagonals of a square. A coordinate of less kurtosis than a
+    Gaussian is drawn from the symmetric beta distribution of its kurtosis, and at the least from a
+    uniform one, the flattest with a single mode. The others are drawn with their own skewness and
+    tails, as columns are. Flat noise, such as a uniform square, thus stays flat, skewed factors
+    stay skewed, and two clusters become one.
 
     Mapped back and clipped to the range of the data the draws have the skewness and tails of the
     columns. Empirical margins would keep what clusters do to single columns. A kernel becomes
@@ -60,18 +63,20 @@ class NullModel:
     ----------
     I. Yeo, R. Johnson. A new family of power transformations to improve normality or symmetry.
     Biometrika 87, 2000.
+    A. Hyvarinen. Fast and robust fixed-point algorithms for independent component analysis. IEEE
+    Transactions on Neural Networks 10, 1999.
     O. Langsrud. Rotation tests. Statistics and Computing 15, 2005.
     """
 
     def __init__(self, views: MultiView) -> None:
         self.views = views
-        n, m = len(views), views.n_views
-        present = views.present if views.present is not None else np.ones((n, m), dtype=bool)
-        self._held = [np.flatnonzero(held) for held in present.T]
-        self._sources = [self._source(p) for p in range(m)]
-        self._axes = self._principal_axes()
-        kurtosis = n * np.sum(self._axes[:, 1 : AXES + 1] ** 4, axis=0) - 3
-        self._beta = -3 / np.clip(kurtosis, FLATTEST, -0.01) - 1.5
+        self._held = [np.flatnonzero(held) for held in views.held.T]
+        self._sources = [self._source(p) for p in range(views.n_views)]
+        self._axes, size = self._principal_axes()
+        unit = np.sqrt(len(views))
+        leading = independent(unit * self._axes[:, 1 : size + 1])
+        self._axes[:, 1 : size + 1] = leading / unit
+        self._leading, self._kurtosis = _Columns(leading), np.mean(leading**4, axis=0) - 3
 
     def _source(self, p: int) -> Any:
         """Return what view p is drawn from: entries to deal out, a kernel, or columns."""
@@ -81,8 +86,11 @@ class NullModel:
         table = (view.toarray() if sp.issparse(view) else np.asarray(view)).astype(np.float64)
         return table if self.views.kernels else _Columns(table)
 
-    def _principal_axes(self) -> np.ndarray:
-        """Return an orthonormal basis (n, n): the constant, then the axes of all views together."""
+    def _principal_axes(self) -> tuple[np.ndarray, int]:
+        """Return an orthonormal basis (n, n), and how many axes of it are leading.
+
+        The first vector is the constant, the others are the principal axes of all views together.
+        """
         n, m = len(self.views), self.views.n_views
         total = np.full((n, n), float(m))
         for at, source in zip(self._held, self._sources, strict=True):
@@ -93,14 +101,19 @@ class NullModel:
             K = K - K.mean(axis=1, keepdims=True) if self.views.kernels else K @ K.T
             if np.trace(K) > 0:
                 total[np.ix_(at, at)] += K / np.trace(K)
-        return np.asarray(np.linalg.eigh(total)[1][:, ::-1])
+        values, vectors = np.linalg.eigh(total)
+        values = values[-2::-1]
+        mean = values.sum() / max(np.sum(values > FLAT * values[0]), 1)
+        return vectors[:, ::-1].copy(), int(np.sum(values[:AXES] > mean / 2))
 
     def _rotation(self, rng: np.random.Generator) -> np.ndarray:
-        """Return G (n, n): new coordinates of the samples on the axes, as flat as the old ones."""
-        n, a = len(self.views), self._beta[:, None]
+        """Return G (n, n): new coordinates of the samples on the axes, shaped as the old ones."""
+        n, size = len(self.views), len(self._kurtosis)
         G = rng.standard_normal((n, n))
         G[:, 0] = 1.0
-        G[:, 1 : len(a) + 1] = rng.beta(a, a, (len(a), n)).T - 0.5
+        a = -3 / np.clip(self._kurtosis, FLATTEST, -FLAT) - 1.5
+        flat, shaped = rng.beta(a, a, (n, size)) - 0.5, self._leading.back(G[:, 1 : size + 1])
+        G[:, 1 : size + 1] = np.where(self._kurtosis < 0, flat, shaped)
         Q, R = np.linalg.qr(G)
         Q *= np.sign(np.diagonal(R))
         return np.asarray(np.sqrt(n) * Q[:, 1:] @ self._axes[:, 1:].T)
@@ -134,7 +147,7 @@ class _Columns:
 
     Columns are first standardized, so that the draws do not depend on units. Exponents and bends
     of all columns are found at once, which is a hundred times quicker than a search for each.
-    Columns mapped back from a Gaussian are stretched to the mean and variance of the data.
+    Columns mapped back are stretched to the mean and variance of the data.
     """
 
     def __init__(self, table: np.ndarray) -> None:
@@ -148,13 +161,13 @@ class _Columns:
         self.middle = np.median(Y, axis=0)
         self.bends = _best_bends(Y - self.middle)
         self.symmetric = np.arcsinh(self.bends * (Y - self.middle)) / self.bends
-        spread, points = self.symmetric.std(axis=0), norm.ppf((np.arange(POINTS) + 0.5) / POINTS)
-        back = self._back(self.symmetric.mean(axis=0) + points[:, None] * spread)
-        self.mean, width = back.mean(axis=0), back.std(axis=0)
-        self.stretch = np.divide(table.std(axis=0), width, out=np.ones_like(width), where=width > 0)
         steps = _steps(table)
         self.discrete = np.flatnonzero((steps < FEW) & (steps > 0))
         self.whole = np.flatnonzero((steps >= FEW) & (table == np.round(table)).all(axis=0))
+
+    def back(self, gaussian: np.ndarray) -> np.ndarray:
+        """Map standard Gaussian rows to values with the skewness and tails of the table."""
+        return self._back(self.symmetric.mean(axis=0) + gaussian * self.symmetric.std(axis=0))
 
     def _back(self, drawn: np.ndarray) -> np.ndarray:
         """Undo the transform, within the range of the data."""
@@ -164,14 +177,31 @@ class _Columns:
 
     def like(self, drawn: np.ndarray) -> np.ndarray:
         """Map rows (n, f) of the symmetric space back to values like those of the table."""
-        found = self.center + (self._back(drawn) - self.mean) * self.stretch
-        found = np.clip(found, self.low, self.high)
+        found = self._back(drawn)
+        found -= found.mean(axis=0)
+        found *= self.scale / np.maximum(found.std(axis=0), np.finfo(float).tiny)
+        found = np.clip(found + self.center, self.low, self.high)
         found[:, self.whole] = np.round(found[:, self.whole])
         at = self.discrete
         if len(at):
             rank = np.argsort(drawn[:, at], axis=0).argsort(axis=0)
             found[:, at] = np.take_along_axis(np.sort(self.table[:, at], axis=0), rank, axis=0)
         return found
+
+
+def independent(X: np.ndarray) -> np.ndarray:
+    """Rotate uncorrelated columns of variance 1 (n, d) to those that are least Gaussian.
+
+    >>> square = np.random.default_rng(0).uniform(-np.sqrt(3), np.sqrt(3), (1000, 2))
+    >>> diagonals = square @ np.array([[1, 1], [1, -1]]) / np.sqrt(2)
+    >>> np.mean(diagonals**4, axis=0).round(), np.mean(independent(diagonals) ** 4, axis=0).round()
+    (array([2., 3.]), array([2., 2.]))
+    """
+    if X.shape[1] < 2:
+        return X
+    search = FastICA(whiten=False, fun="cube", max_iter=100, tol=1e-3, random_state=0)
+    with quiet():  # without convergence it is a basis, too
+        return np.asarray(search.fit_transform(X))
 
 
 def yeo_johnson(X: np.ndarray, exponents: np.ndarray, inverse: bool = False) -> np.ndarray:

@@ -114,10 +114,7 @@ def view_influence(estimator: Any, views: Any) -> ViewInfluence:
 def _left_out(model: MultiViewClusterer, data: MultiView, labels: np.ndarray, gone: str) -> LeftOut:
     step(f"refit without {gone}")
     rest = [name for name in data.names if name != gone]
-    rows = np.arange(len(data))
-    if data.present is not None:
-        kept = [data.names.index(name) for name in rest]
-        rows = np.flatnonzero(data.present[:, kept].any(axis=1))
+    rows = np.flatnonzero(np.delete(data.held, data.names.index(gone), axis=1).any(axis=1))
     seed = 0 if model.random_state is None else model.random_state
     some = data if len(rows) == len(data) else data[rows]
     found = unfitted(model, random_state=seed, columns=None).fit(some.select(rest)).labels_
