@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from mkclust import AKKM, MKCDNM, GraphFusion, MultiView, choose_k
 from mkclust.base import Partitions
-from mkclust.data.datasets import make_views
+from mkclust.data.datasets import make_cohort, make_views
 from mkclust.exceptions import InputError
 from mkclust.inspection.choose_k import (
     SHAPE,
@@ -153,6 +154,14 @@ def test_p_values_at_the_limit_of_the_null_hypothesis_are_uniform():
     tests = [StructureTest(ks, a, b) for a, b in zip(limits, null, strict=True)]
     p = [test.p_value for test in tests]
     assert 0.02 < np.mean(np.array(p) < 0.05) < 0.08 and 0.4 < np.mean(p) < 0.6
+
+
+def test_p_values_do_not_depend_on_the_number_of_threads():
+    views, found = make_cohort(random_state=0), []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(choose_k(views).p_value)
+    assert found[0] == found[1]
 
 
 def test_few_numbers_are_compared_with_the_null_model():

@@ -79,7 +79,7 @@ class Reading:
     sep: Annotated[Text, _reading("Between cells of a text table, or 'tab'.", "SIGN")] = None
     decimal: Annotated[Text, _reading("Decimal sign of text tables.", ".|,")] = None
     untrusted: Annotated[
-        bool, _reading("Read in a child process with limits.", None, "--untrusted")
+        bool, _reading("Read the views in a child process with limits.", None, "--untrusted")
     ] = False
 
     def parameters(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from ..exceptions import InputError
 from ..graph_fusion import GraphFusion
 from ..io.models import storable
 from ..linalg.scaling import varies
+from ..linalg.threads import one_blas_thread
 from ..metrics import contingency
 from ..progress import step
 from .fitting import quiet, unfitted, views_of
@@ -340,6 +341,7 @@ def _log_odds(found: np.ndarray) -> np.ndarray:
     return np.asarray(np.log(share / (1 - share)))
 
 
+@one_blas_thread()  # so that p does not depend on the number of threads
 def structure_test(
     estimator: MultiViewClusterer, views: MultiView, ks: Sequence[int], random_state: int
 ) -> StructureTest:
