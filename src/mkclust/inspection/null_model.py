@@ -34,12 +34,12 @@ class NullModel:
     vary more than the data do, and hide clusters (rotation test).
 
     The columns of Q are orthonormalized Gaussian ones, except for the leading axes: up to ten that
-    vary more than the average one, or all if there are at most ten. They are rotated to
-    independent components, because principal axes can be the diagonals of a square. A coordinate
-    of less kurtosis than a Gaussian is drawn from the symmetric beta distribution of its kurtosis,
-    and at the least from a uniform one, the flattest with a single mode. The others are drawn with
-    their own skewness and tails, as columns are. Flat noise, such as a uniform square, thus stays
-    flat, skewed factors stay skewed, and two clusters become one.
+    vary more than the average one. They are rotated to independent components, because principal
+    axes can be the diagonals of a square. A coordinate of less kurtosis than a Gaussian is drawn
+    from the symmetric beta distribution of its kurtosis, and at the least from a uniform one, the
+    flattest with a single mode. The others are drawn with their own skewness and tails, as columns
+    are. Flat noise, such as a uniform plane, thus stays flat, skewed factors stay skewed, and two
+    clusters become one.
 
     Mapped back and clipped to the range of the data the draws have the skewness and tails of the
     columns. Empirical margins would keep what clusters do to single columns. A kernel becomes
@@ -104,8 +104,7 @@ class NullModel:
         values, vectors = np.linalg.eigh(total)
         values = values[-2::-1]
         varying = values[values > FLAT * values[0]]
-        least = 0.0 if len(varying) <= AXES else varying.mean()
-        return vectors[:, ::-1].copy(), int(np.sum(varying[:AXES] > least))
+        return vectors[:, ::-1].copy(), int(np.sum(varying[:AXES] > varying.mean()))
 
     def _rotation(self, rng: np.random.Generator) -> np.ndarray:
         """Return G (n, n): new coordinates of the samples on the axes, shaped as the old ones."""
