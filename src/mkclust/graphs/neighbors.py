@@ -1,6 +1,6 @@
 r"""Exact nearest neighbors of every sample, from $D_{ij}^2 = \|x_i\|^2 + \|x_j\|^2 - 2x_i^Tx_j$.
 
-Up to 4096 samples all products are in memory, in double precision. Beyond that, distances are
+Up to 4096 samples each is compared with all others, in double precision. Beyond that, distances are
 computed in tiles of samples in random order. The first tile is a random draw: for each sample, the
 distance to the r-th nearest drawn sample bounds its neighbors, and other tiles are only compared
 with the bounds. A tile serves its rows and its columns, so half of all distances are computed.
@@ -23,7 +23,7 @@ from ..linalg.scaling import squared_norms
 from .metrics import Metric, SummedMetric
 
 EXACT_UP_TO = 20_000  # samples; beyond it graph fusion uses anchors (graph_fusion/view_graphs.py)
-WHOLE = 1 << 12  # samples: all products are in memory up to this n, 128 MB
+WHOLE = 1 << 12  # samples: up to this n each is compared with all others
 TILE = 1 << 10  # samples per side, and samples of the draw that bounds are taken from
 STRIP = 1 << 7  # rows at a time, so that elementwise steps stay in cache
 AT_ONCE = 1 << 8  # rows at a time that are searched among all samples
@@ -32,7 +32,7 @@ ROUNDING = 1e-5  # of a bound: rounding up to which single precision is used
 UNUSUAL = 0.01  # share of samples that may have more
 SINGLE = 8 * float(np.finfo(np.float32).eps)  # of two squared norms: a smaller distance is rounding
 RIGHT = 2 - 1e-4  # squared distance of unit rows, in single precision, that may be a right angle
-FOLDED = 8  # times the entries wanted: wider rows are folded
+FOLDED = 4  # times the entries wanted: rows are folded to this width
 
 Rows = slice | np.ndarray
 Found = tuple[np.ndarray, np.ndarray]
@@ -77,16 +77,16 @@ def smallest(
 
     Rows with fewer finite entries, or fewer up to `most` (b,), are filled with infinity and
     column 0. Minima of columns taken together bound entry number `count`, so that few entries are
-    sorted: a quarter of the time of `argpartition`. Where entries number `count` and the next are
-    equal, or those of other `ranks`, `argpartition` chooses, which takes other columns in every
-    row; the first of them would become neighbors of all samples.
+    sorted: less work than for `argpartition`. Where entries number `count` and the next are equal,
+    or those of other `ranks`, `argpartition` chooses, which takes other columns in every row; the
+    first of them would become neighbors of all samples.
 
     >>> smallest(np.array([[3.0, 1.0, 2.0]]), 2)
     (array([[1, 2]]), array([[1., 2.]]))
     """
-    least = values
-    while (half := least.shape[1] // 2) >= FOLDED // 2 * count:
-        least = np.minimum(least[:, :half], least[:, half : 2 * half])
+    folds = max(1, values.shape[1] // (FOLDED * count))
+    width = values.shape[1] // folds
+    least = values[:, : folds * width].reshape(-1, folds, width).min(axis=1)
     limit = np.partition(least, count - 1, axis=1)[:, count - 1]
     if most is not None:
         limit = np.minimum(limit, most.astype(limit.dtype))
@@ -147,13 +147,17 @@ def _table(values: np.ndarray, columns: np.ndarray, many: np.ndarray) -> Found:
 
 
 def _from_all(metric: Metric | SummedMetric, count: int, ranks: tuple[int, ...]) -> Found:
-    """Search among all products (n, n)."""
-    products, half = [part.inner() for part in metric.parts], metric.norms() / 2
-    n = len(half)
+    """Search by strips of rows, among halves of squared distances to all samples."""
+    half, X = metric.norms() / 2, metric.parts[0].rows
+    n, across = len(half), None if X is None else np.ascontiguousarray(X.T)
+    others = [part.inner() for part in metric.parts[X is not None :]]
     places, squared = np.empty((n, count), dtype=np.int64), np.empty((n, count))
     for top in range(0, n, STRIP):
         rows = slice(top, min(n, top + STRIP))
-        D2 = half[rows, None] - reduce(np.add, [K[rows] for K in products])  # half of it
+        products = [K[rows] for K in others]
+        if X is not None:
+            products.insert(0, X[rows] @ across)
+        D2 = half[rows, None] - reduce(np.add, products)
         D2 += half
         np.fill_diagonal(D2[:, rows], np.inf)
         places[rows], squared[rows] = smallest(D2, count, ranks=ranks)
