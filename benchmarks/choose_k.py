@@ -2,7 +2,7 @@
 
 Without folders, the registered sets with at most 20 classes; with folders, the .npz sets that
 `unseen_sets` and `fresh_sets` wrote there. Numbers tried are 2 to 20, labels only score, and sets
-of more than 5000 samples are cut to 5000. The error of an answer is |log2(answer / classes)|.
+of more than 5000 samples are cut to 5000. The error of an answer is |log(answer / classes)|.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main() -> None:
         rows[name] = {"classes": len(np.unique(views.labels)), **answers(views)}
         print(name, rows[name], file=sys.stderr, flush=True)
     table = pd.DataFrame(rows).T
-    errors = np.abs(np.log2(table.drop(columns="classes").div(table.classes, axis=0).astype(float)))
+    errors = np.abs(np.log(table.drop(columns="classes").div(table.classes, axis=0).astype(float)))
     print("\n".join(markdown(table, "data set")))
     print("\nmean error: " + ", ".join(f"{rule} {e:.2f}" for rule, e in errors.mean().items()))
 

@@ -138,7 +138,7 @@ def scoreboard(results: pd.DataFrame, metric: str = "") -> pd.DataFrame:
 def missing_reasons(results: pd.DataFrame) -> list[str]:
     """Return a sentence for each reason of missing results, with methods and data sets."""
     lost = results[results.status != "done"]
-    lost = lost.assign(status=lost.status.str.split(r"[(.]| needs ").str[0].str.strip())
+    lost = lost.assign(status=lost.status.str.split(r" \(|\. | needs ").str[0].str.rstrip(". "))
     lost = lost.drop_duplicates(["status", "method", "dataset"])
     found = []
     for reason, group in lost.groupby("status", sort=False):
