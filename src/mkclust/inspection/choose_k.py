@@ -58,7 +58,7 @@ class Candidate:
     modularity : float
         Modularity of the partition of all samples.
     tested : float
-        Modularity of the samples on which cluster structure is tested, 300 or 1000 at most.
+        Modularity of the samples on which cluster structure is tested: 100, 300 or 1000 of them.
     null : float
         Mean modularity of as many samples without structure.
     null_high : float
@@ -156,9 +156,9 @@ def choose_k(
     The graph is one sparse graph of all samples and views: for graph fusion the fused graph, else
     the kNN graph of the average kernel.
 
-    Whether there are clusters at all is tested as well: 300 samples are compared with six draws
-    of the null model, or, where this is not clear, 1000 samples with 15 draws. Where the
-    modularity is not beyond the null model's at a level of 5 %, the answer is 1.
+    Whether there are clusters at all is tested as well: samples are compared with draws of the null
+    model, 100 at first, up to 1000 where that is not clear. Where the modularity is not beyond the
+    null model's at a level of 5 %, the answer is 1.
 
     The default number of neighbors depends on k. The scan uses those of the number in the middle
     of the range for all numbers, so that all partitions are compared on one graph and share one
