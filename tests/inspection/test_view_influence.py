@@ -45,7 +45,7 @@ def test_every_method_can_be_asked(method):
 def test_views_without_which_the_labels_stay_the_same_are_not_ranked():
     views = make_views(60, 3, 2, noise=0.3, random_state=0)
     text = str(view_influence(GraphFusion(3, random_state=0), views))
-    assert text == "Leaving out any one view changes nothing."
+    assert text == "Leaving out any view changes nothing."
 
 
 def test_where_all_views_are_noise_none_can_be_dropped():

@@ -33,9 +33,8 @@ SCANNED = (
     "numbers may divide the samples a little differently."
 )
 PART = 0.1  # share of a cluster from which a part of it counts as split off
-STAGES = (  # samples, draws of the null model, p values below and above which these are enough
-    (100, 6, 0.001, 1.0), (300, 6, 0.001, 0.7), (1000, 15, 1.0, 0.0),
-)  # fmt: skip
+# Samples, draws of the null model, p values below and above which these are enough.
+STAGES = (100, 6, 0.001, 1.0), (300, 6, 0.001, 0.7), (1000, 15, 1.0, 0.0)
 LEVEL = 0.05  # error rate: how often data without structure pass for clustered, at most
 TRIED = 7  # numbers of clusters among which they are compared; those between are interpolated
 ODDS = 1e-3  # shares of the largest modularity are kept that far from 0 and 1

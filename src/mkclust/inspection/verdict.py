@@ -11,15 +11,14 @@ import numpy as np
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..graph_fusion import GraphFusion
+from ..graph_fusion.fusion import DEPENDENT, missingness_p_values
 from ..io.models import storable
-from .annotations import category_test
 from .choose_k import LEVEL, ROWS, ChoiceOfK, checked_range, drawn, structure_test
 from .fitting import fitted, quiet, views_of
 from .stability import SPLITS, Confidence, Stability, compare_halves, confidence_of
 
 MANY = 1000  # samples of the refits, at most: more samples, fewer refits, less time than the fit
 FEW = 12  # samples; fewer are not tested
-FOLLOWS = 1e-3  # p value, times the number of views, from which clusters follow missing samples
 WELL, PARTLY = 0.9, 0.7  # reproducibility in words
 
 
@@ -42,7 +41,7 @@ class Verdict:
         Views that agree with no other beyond chance; views in which all samples are equally far
         apart.
     missingness : dict of str to float
-        Views whose missing samples the clusters follow, with the p value.
+        Views whose missing samples the clusters follow, with the p value, corrected for the views.
     n_views : int
     not_tested : tuple of str
         What could not be computed, and why.
@@ -220,14 +219,11 @@ def _some_refits(model: Any, views: Any, n: int, random_state: int) -> Stability
 def _missingness(model: Any) -> dict[str, float]:
     """Return the views whose missing samples the clusters follow, with p values."""
     present: np.ndarray | None = vars(model).get("presence_")
-    if present is None or int(np.max(model.labels_)) < 1:
+    if present is None:
         return {}
-    labels, found = np.asarray(model.labels_), {}
-    for name, held in zip(model.view_names_in_, present.T, strict=True):
-        p = 1.0 if held.all() else category_test(name, labels, held).p
-        if p * len(present.T) <= FOLLOWS:
-            found[str(name)] = p
-    return found
+    p_values = missingness_p_values(np.asarray(model.labels_), present).tolist()
+    tested = zip(map(str, model.view_names_in_), p_values, strict=True)
+    return {name: p for name, p in tested if p < DEPENDENT}
 
 
 def _p(value: float) -> str:

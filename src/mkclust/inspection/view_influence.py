@@ -61,11 +61,9 @@ class ViewInfluence:
         first = named if self.unrelated else ""
         low, high = (find(self.without, key=lambda left: left.ari) for find in (min, max))
         if low.ari == 1:
-            return f"{first}Leaving out any one view changes nothing."
+            return f"{first}Leaving out any view changes nothing."
         if low.ari == high.ari:
-            return (
-                f"{first}Leaving out any one view changes the labels equally (ARI {low.ari:.3f})."
-            )
+            return f"{first}Leaving out any view changes the labels equally (ARI {low.ari:.3f})."
         return (
             f"{first}Leaving out {low.view} changes the labels most (ARI {low.ari:.3f} with "
             f"the clustering of all views), leaving out {high.view} least ({high.ari:.3f})."
