@@ -13,7 +13,6 @@ whose distances differ by less than the rounding may then change places.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 
 import numpy as np
 import scipy.sparse as sp
@@ -147,17 +146,20 @@ def _table(values: np.ndarray, columns: np.ndarray, many: np.ndarray) -> Found:
 
 
 def _from_all(metric: Metric | SummedMetric, count: int, ranks: tuple[int, ...]) -> Found:
-    """Search by strips of rows, among halves of squared distances to all samples."""
+    """Search by strips of rows, among halves of squared distances, all formed in one buffer."""
     half, X = metric.norms() / 2, metric.parts[0].rows
-    n, across = len(half), None if X is None else np.ascontiguousarray(X.T)
-    others = [part.inner() for part in metric.parts[X is not None :]]
+    n = len(half)
+    across = metric.parts[0].inner() if X is None else np.ascontiguousarray(X.T)
+    others = [part.inner() for part in metric.parts[1:]]
     places, squared = np.empty((n, count), dtype=np.int64), np.empty((n, count))
+    buffer = np.empty((min(STRIP, n), n))
     for top in range(0, n, STRIP):
         rows = slice(top, min(n, top + STRIP))
-        products = [K[rows] for K in others]
-        if X is not None:
-            products.insert(0, X[rows] @ across)
-        D2 = half[rows, None] - reduce(np.add, products)
+        D2 = buffer[: rows.stop - top]
+        products = across[rows] if X is None else np.matmul(X[rows], across, out=D2)
+        for K in others:
+            products = np.add(products, K[rows], out=D2)
+        np.subtract(half[rows, None], products, out=D2)
         D2 += half
         np.fill_diagonal(D2[:, rows], np.inf)
         places[rows], squared[rows] = smallest(D2, count, ranks=ranks)
