@@ -147,7 +147,9 @@ def test_a_run_killed_at_any_moment_leaves_a_whole_result(tmp_path):
 
 
 def test_ctrl_c_ends_a_run_with_one_line_and_nothing_written(tmp_path, tables):
-    code = "import sys; from mkclust.cli import command; sys.argv[1:] = ['demo', '-o', 'out']\n"
+    # A background job of a shell ignores the interrupt, and so would the tests that it runs.
+    code = "import sys; from signal import *; signal(SIGINT, default_int_handler)\n"
+    code += "from mkclust.cli import command; sys.argv[1:] = ['demo', '-o', 'out']\n"
     program = [sys.executable, "-c", code + "print('ready', flush=True); command()"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(program, cwd=tmp_path, **pipes)

@@ -123,7 +123,7 @@ def verdict(
 
     The test of structure is that of `choose_k`, by graph fusion on 100 to 1000 samples. The
     reproducibility comes from the ten refits to halves of `stability`, or, from 1000 samples on,
-    from two refits to halves of 1000 samples. The cost is then about that of a fit of 2000.
+    from two refits to halves of 1000 samples. It then costs as much as one to two fits of 2000.
 
     Parameters
     ----------
