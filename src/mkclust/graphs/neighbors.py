@@ -146,9 +146,13 @@ def _table(values: np.ndarray, columns: np.ndarray, many: np.ndarray) -> Found:
 
 
 def _from_all(metric: Metric | SummedMetric, count: int, ranks: tuple[int, ...]) -> Found:
-    """Search by strips of rows, among halves of squared distances, all formed in one buffer."""
-    half, X = metric.norms() / 2, metric.parts[0].rows
+    """Search by strips of rows, among halves of squared distances, all formed in one buffer.
+
+    All products of few samples fit in the cache, and are symmetric to the last bit.
+    """
+    half = metric.norms() / 2
     n = len(half)
+    X = metric.parts[0].rows if n > TILE else None
     across = metric.parts[0].inner() if X is None else np.ascontiguousarray(X.T)
     others = [part.inner() for part in metric.parts[1:]]
     places, squared = np.empty((n, count), dtype=np.int64), np.empty((n, count))
