@@ -38,7 +38,7 @@ from .fusion import (
     in_no_used,
     joint_share,
     joint_weights,
-    missingness_p_values,
+    missingness_p_value,
 )
 from .view_graphs import ViewGraphs, check_memory, neighbor_search
 
@@ -256,7 +256,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         """Test whether the labels depend on which views a sample has, and say so."""
         self.missingness_p_value_ = None
         if views.present is not None:
-            p = float(missingness_p_values(self.labels_, views.present).min())
+            p = missingness_p_value(self.labels_, views.present)
             self.missingness_p_value_ = p
             if p < DEPENDENT:
                 self.notes_ += (

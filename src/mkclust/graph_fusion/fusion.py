@@ -11,7 +11,6 @@ from scipy.stats import chi2_contingency
 
 from ..graphs.affinity import affinity_graph, degree_normalized, pad_graph
 from ..graphs.metrics import joint_metric, joint_slots
-from ..metrics import contingency
 from ..progress import step
 from .view_graphs import ViewGraphs
 
@@ -170,22 +169,25 @@ def without_presence(
     return ProjectedGraph(graph, np.ascontiguousarray(Q[:, 1:][:, new[1:]]))
 
 
-def missingness_p_values(labels: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """Test whether the clusters depend on which samples each view has: a p-value per view, (m,).
+def missingness_p_value(labels: np.ndarray, present: np.ndarray) -> float:
+    """Test whether the clusters depend on which views a sample has, and return the p-value.
 
     Pearson's chi-square test compares the clusters with the presence of each view (n, m). The
-    p-values are multiplied by the number of tests (Bonferroni), and 1 where nothing is missing.
+    smallest p-value is multiplied by the number of tests (Bonferroni).
 
     >>> present = np.repeat([[True, True], [True, False]], 20, axis=0)
-    >>> missingness_p_values(np.arange(40) % 2, present)
-    array([1., 1.])
-    >>> missingness_p_values(np.arange(40) // 20, present) < DEPENDENT
-    array([False,  True])
+    >>> missingness_p_value(np.arange(40) % 2, present)
+    1.0
+    >>> missingness_p_value(np.arange(40) // 20, present) < DEPENDENT
+    True
     """
-    found = np.ones(present.shape[1])
-    lacking = np.flatnonzero(present.any(axis=0) & ~present.all(axis=0))
-    if len(np.unique(labels)) > 1:
-        for p in lacking:
-            table = contingency(labels, present[:, p])
-            found[p] = min(1.0, len(lacking) * chi2_contingency(table, correction=False).pvalue)
-    return found
+    codes = np.unique(labels, return_inverse=True)[1]
+    lacking = [held for held in present.T if not held.all() and held.any()]
+    if not lacking or codes.max() == 0:
+        return 1.0
+    found = []
+    for held in lacking:
+        table = np.zeros((2, codes.max() + 1))
+        np.add.at(table, (held.astype(int), codes), 1)
+        found.append(float(chi2_contingency(table, correction=False).pvalue))
+    return min(1.0, len(found) * min(found))

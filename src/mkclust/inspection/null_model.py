@@ -73,9 +73,8 @@ class NullModel:
         self._held = [np.flatnonzero(held) for held in views.held.T]
         self._sources = [self._source(p) for p in range(views.n_views)]
         self._axes, size = self._principal_axes()
-        unit = np.sqrt(len(views))
-        leading = independent(unit * self._axes[:, 1 : size + 1])
-        self._axes[:, 1 : size + 1] = leading / unit
+        leading = independent(np.sqrt(len(views)) * self._axes[:, 1 : size + 1])
+        self._axes[:, 1 : size + 1] = leading / np.sqrt(len(views))
         self._leading, self._kurtosis = _Columns(leading), np.mean(leading**4, axis=0) - 3
 
     def _source(self, p: int) -> Any:

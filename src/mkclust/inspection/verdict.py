@@ -11,8 +11,9 @@ import numpy as np
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..graph_fusion import GraphFusion
-from ..graph_fusion.fusion import DEPENDENT, missingness_p_values
+from ..graph_fusion.fusion import DEPENDENT
 from ..io.models import storable
+from .annotations import category_test
 from .choose_k import LEVEL, ROWS, ChoiceOfK, checked_range, drawn, structure_test
 from .fitting import fitted, quiet, views_of
 from .stability import SPLITS, Confidence, Stability, compare_halves, confidence_of
@@ -41,7 +42,7 @@ class Verdict:
         Views that agree with no other beyond chance; views in which all samples are equally far
         apart.
     missingness : dict of str to float
-        Views whose missing samples the clusters follow, with the p value, corrected for the views.
+        Views whose missing samples the clusters follow, with the p value.
     n_views : int
     not_tested : tuple of str
         What could not be computed, and why.
@@ -219,11 +220,11 @@ def _some_refits(model: Any, views: Any, n: int, random_state: int) -> Stability
 def _missingness(model: Any) -> dict[str, float]:
     """Return the views whose missing samples the clusters follow, with p values."""
     present: np.ndarray | None = vars(model).get("presence_")
-    if present is None:
+    if present is None or int(np.max(model.labels_)) < 1:
         return {}
-    p_values = missingness_p_values(np.asarray(model.labels_), present).tolist()
-    tested = zip(map(str, model.view_names_in_), p_values, strict=True)
-    return {name: p for name, p in tested if p < DEPENDENT}
+    labels, views = np.asarray(model.labels_), zip(model.view_names_in_, present.T, strict=True)
+    tests = [category_test(str(name), labels, held) for name, held in views if not held.all()]
+    return {test.column: test.p for test in tests if test.p * present.shape[1] < DEPENDENT}
 
 
 def _p(value: float) -> str:
