@@ -21,9 +21,11 @@ from threadpoolctl import threadpool_limits
 
 from _support.fits import every_solver, fit_digits, fit_kernels, fit_quietly, kernels_with
 from _support.planted import brute_force, planted_spectra, projector
-from mkclust import METHODS, MKCDNM, MultiView, datasets, metrics
+from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, metrics
 from mkclust.agreement.subspace_overlap import overlap
 from mkclust.exceptions import MkclustWarning
+from mkclust.graph_fusion import view_graphs
+from mkclust.graphs import neighbors
 from mkclust.kernels.bank import KERNELS
 
 pytestmark = pytest.mark.versions
@@ -237,6 +239,22 @@ def test_threads_and_order_at_a_size_where_blas_takes_several():
     np.testing.assert_array_equal(two.dimensions_, one.dimensions_)
     np.testing.assert_array_equal(turned.dimensions_, one.dimensions_)
     assert_same_subspace(turned.embedding_, one.embedding_[order], atol=1e-8)
+
+
+@pytest.mark.parametrize("whole", [4096, 300])
+def test_threads_change_no_bit_of_the_fused_graph_where_distances_tie(whole, monkeypatch):
+    """One bit of a weight or a distance would decide between equally near samples."""
+    monkeypatch.setattr(neighbors, "WHOLE", whole)
+    monkeypatch.setattr(neighbors, "TILE", 128)
+    monkeypatch.setattr(view_graphs, "SIDE_BY_SIDE", whole)
+    rng = np.random.default_rng(0)
+    classes, found = rng.integers(0, 3, 600), []
+    tables = [rng.standard_normal((3, f))[classes] for f in (20, 30, 240, 25)]
+    views = MultiView([np.sign(np.round(X + rng.standard_normal(X.shape))) for X in tables])
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(GraphFusion(3).affinity(views, 3))
+    assert (found[0] != found[1]).nnz == 0
 
 
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")

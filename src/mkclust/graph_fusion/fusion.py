@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.stats import chi2_contingency
 
 from ..graphs.affinity import affinity_graph, degree_normalized, pad_graph
-from ..graphs.metrics import joint_metric, joint_slots
+from ..graphs.metrics import Metric, joint_metric, joint_slots
+from ..linalg.threads import in_parallel
 from ..progress import step
 from .view_graphs import ViewGraphs
 
@@ -118,8 +119,13 @@ def joint_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
         tuple((part.subset(everywhere[graphs.held(p)]), share) for part, share in graphs.metrics(p))
         for p in used
     ]
-    combined = ((joint_metric(parts, weights[used]), share) for parts, share in joint_slots(shared))
-    return pad_graph(affinity_graph(combined, graphs.n_neighbors, "all views"), everywhere)
+
+    def graph(slot: tuple[list[Metric], float]) -> sp.csr_array:
+        combined = joint_metric(slot[0], weights[used]), slot[1]
+        return affinity_graph([combined], graphs.n_neighbors, "all views")
+
+    found = in_parallel(graph, joint_slots(shared), graphs.at_once)
+    return pad_graph(sp.csr_array(sum(found)), everywhere)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from ..graphs.neighbors import EXACT_UP_TO
 from ..kernels.given import check_kernel
 from ..large.views import LargeViews, row_bytes
 from ..linalg.scaling import dense, varies
-from ..linalg.threads import in_parallel
+from ..linalg.threads import ALL, in_parallel, one_blas_thread
 from .diffusion_map import n_components_for
 
 SIDE_BY_SIDE = 4096  # samples up to which graphs of several views are built at once
@@ -51,9 +51,9 @@ class ViewGraphs(Sequence[sp.csr_array]):
         self.indefinite = indefinite
         self._metrics: dict[int, Metrics] = {}
         # In many samples one search uses all cores in BLAS by itself.
-        at_once = len(self.names) if len(views) <= SIDE_BY_SIDE else 1
+        self.at_once = ALL if len(views) <= SIDE_BY_SIDE else 1
         self._all = range(len(self.names))
-        self._graphs = in_parallel(self._graph, self._all, at_once)
+        self._graphs = in_parallel(self._graph, self._all, self.at_once)
 
     def _key(self, p: int) -> tuple[object, ...]:
         held = None if self.views.present is None else self.held(p).tobytes()
@@ -105,7 +105,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
 
     def subspaces(self, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every graph, each centered; at most n."""
-        found = Subspaces(self._graphs, self.names, self.views.present, at_once=len(self))
+        found = Subspaces(self._graphs, self.names, self.views.present, at_once=ALL)
         found.grow(min(size, len(self.views)))
         return found
 
@@ -135,6 +135,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
             [not all(equidistant(part) for part, _ in self.metrics(p)) for p in self._all]
         )
 
+    @one_blas_thread()  # rounding of the weights decides ties in the joint graph
     def weights(self, subspaces: Subspaces, k: int) -> ViewWeights:
         """Return the weights of the views for k clusters, from their leading eigenvectors."""
         informative, heads = self.informative, subspaces.vectors(2 * k)
@@ -142,7 +143,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
             raise InputError(
                 "all samples are equally far apart in every view: there is nothing to cluster"
             )
-        p_values = p_values_on_common_rows(heads or [], k, self.views.present)
+        p_values = p_values_on_common_rows(heads, k, self.views.present)
         size = n_components_for(len(self.views), k) - 1
         return view_weights(subspaces.overlap(k), size, self.redundancy(), p_values, informative)
 

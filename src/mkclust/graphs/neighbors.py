@@ -13,12 +13,14 @@ whose distances differ by less than the rounding may then change places.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import gammainc
 
 from ..linalg.scaling import squared_norms
+from ..linalg.threads import ALL, in_parallel
 from .metrics import Metric, SummedMetric
 
 EXACT_UP_TO = 20_000  # samples; beyond it graph fusion uses anchors (graph_fusion/view_graphs.py)
@@ -35,6 +37,7 @@ FOLDED = 4  # times the entries wanted: rows are folded to this width
 
 Rows = slice | np.ndarray
 Found = tuple[np.ndarray, np.ndarray]
+Pairs = tuple[np.ndarray, np.ndarray, np.ndarray]  # distances, and both samples
 
 
 @dataclass(frozen=True)
@@ -249,17 +252,13 @@ class _TiledSearch:
         self._place = np.argsort(order)  # where every sample is in the order
         n = len(order)
         self._bounds = np.full(n, -np.inf)  # below them are the candidates of each sample
-        self._found: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._found: list[Pairs] = []
         self._tiles = [slice(start, min(n, start + TILE)) for start in range(0, n, TILE)]
-        draw, rank = self._tiles[0], bound_rank(ranks[0], TILE - 1, n)
-        if rank >= TILE - 1:  # almost all samples are wanted: no bound excludes enough
+        self._draw, self._rank = self._tiles[0], bound_rank(ranks[0], TILE - 1, n)
+        if self._rank >= TILE - 1:  # almost all samples are wanted: no bound excludes enough
             self._tiles = []
-        for rows in self._tiles:
-            D2 = distances(rows, draw)
-            if rows == draw:
-                np.fill_diagonal(D2, np.inf)
-            self._bounds[rows] = np.partition(D2, rank, axis=1)[:, rank]
-            self._add_candidates(rows, draw, D2)
+        for some in self._tiles[:1], self._tiles[1:]:  # the draw has bounds before the others
+            self._search([(rows, self._draw) for rows in some])
 
     def precise(self) -> bool:
         """Return whether rounding is small against the bounds."""
@@ -268,9 +267,7 @@ class _TiledSearch:
 
     def run(self) -> Found:
         """Return places and squared distances of the nearest others, numbered as given."""
-        for number, rows in enumerate(self._tiles[1:], start=1):
-            for columns in self._tiles[number:]:
-                self._add_candidates(rows, columns, self._distances(rows, columns))
+        self._search(list(combinations_with_replacement(self._tiles[1:], 2)))
         n, count, near = len(self._order), self._ranks[0], self._by_sample()
         places, squared = np.empty((n, count), dtype=np.int64), np.empty((n, count))
         for start in range(0, n, TILE):
@@ -281,16 +278,29 @@ class _TiledSearch:
                 which, squared[rows] = smallest(values, count, ranks=self._ranks)
                 places[rows] = take_in_rows(candidates, which)
         few = np.flatnonzero(np.diff(near.indptr) < count)
-        for start in range(0, len(few), AT_ONCE):
+
+        def among_all(start: int) -> None:
             own = few[start : start + AT_ONCE]
             D2 = self._distances(self._place[own], slice(0, n))[:, self._place]
             D2[np.arange(len(own)), own] = np.inf
             places[own], squared[own] = smallest(D2, count, ranks=self._ranks)
+
+        in_parallel(among_all, range(0, len(few), AT_ONCE), ALL)
         own = np.broadcast_to(self._place[:, None], places.shape)
         return places, self._distances.without_rounding(own, self._place[places], squared)
 
-    def _add_candidates(self, rows: slice, columns: slice, D2: np.ndarray) -> None:
-        """Keep what is below the bound of its row, and of its column, in a tile of distances."""
+    def _search(self, tiles: list[tuple[slice, slice]]) -> None:
+        """Keep the candidates in some tiles, given by their rows and columns."""
+        for found in in_parallel(lambda tile: self._candidates(*tile), tiles, ALL):
+            self._found += found
+
+    def _candidates(self, rows: slice, columns: slice) -> list[Pairs]:
+        """Return what is below the bound of its row, or of its column, in a tile of distances."""
+        D2 = self._distances(rows, columns)
+        if rows == columns:
+            np.fill_diagonal(D2, np.inf)
+        if columns == self._draw:
+            self._bounds[rows] = np.partition(D2, self._rank, axis=1)[:, self._rank]
         if rows == columns:
             D2[np.tri(len(D2), dtype=bool)] = np.inf
         near = D2 < self._bounds[rows, None].astype(D2.dtype)
@@ -299,9 +309,11 @@ class _TiledSearch:
         values = D2.ravel()[flat]
         one, two = np.divmod(flat.astype(np.int32), D2.shape[1])
         one, two = one + rows.start, two + columns.start
+        found = []
         for own, other in ((one, two), (two, one)):
             kept = values < self._bounds[own]
-            self._found.append((values[kept], self._order[own[kept]], self._order[other[kept]]))
+            found.append((values[kept], self._order[own[kept]], self._order[other[kept]]))
+        return found
 
     def _by_sample(self) -> sp.csr_array:
         """Return the candidates of every sample (n, n), places ascending, and forget them."""

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
+ALL = 1 << 10  # items at once: as many as there are threads
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -25,19 +26,19 @@ def in_parallel(
 ) -> list[Result]:
     """Return ``[function(item) for item in items]``, computed up to `at_once` at a time.
 
-    BLAS uses one thread per item while several run, so that the result does not depend on the
-    number of threads. With one item at a time BLAS keeps its threads. The context variables of
-    the caller are copied, so progress messages reach the same listener.
+    BLAS uses one thread per item, so that the result does not depend on the number of threads.
+    For `at_once` of 1 BLAS keeps its threads. The context variables of the caller are copied, so
+    progress messages reach the same listener.
 
     >>> in_parallel(abs, [-1, 2, -3], at_once=2)
     [1, 2, 3]
     """
     todo = list(items)
     workers = min(at_once, blas_threads(), len(todo))
-    if at_once <= 1 or len(todo) <= 1:
+    if at_once <= 1:
         return [function(item) for item in todo]
     with one_blas_thread():
-        if workers == 1:
+        if workers <= 1:
             return [function(item) for item in todo]
         with ThreadPoolExecutor(workers) as pool:
             tasks = [pool.submit(copy_context().run, function, item) for item in todo]
