@@ -52,7 +52,7 @@ def model_of(method: str, k: int) -> MultiViewClusterer:
 
 def heads_of(views: MultiView, k: int, method: str) -> list[np.ndarray]:
     """Return the 2k leading eigenvectors of every view, as the method computes them."""
-    return model_of(method, k).subspaces(views, 2 * k).vectors(2 * k)
+    return model_of(method, k).subspaces(views, 2 * k).heads(2 * k)
 
 
 def related_by(heads: list[np.ndarray], k: int, p: int) -> float:

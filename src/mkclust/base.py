@@ -466,9 +466,8 @@ class KernelClusterer(MultiViewClusterer):
 
     def subspaces(self, views: MultiView, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every view's kernel."""
-        found = Subspaces.of(KernelBank(views, self._recipe(views)))
-        found.grow(min(size, len(views)))
-        return found
+        spaces = Subspaces.of(KernelBank(views, self._recipe(views)))
+        return spaces.grow(min(size, len(views)))
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the kNN graph (n, n) of the average kernel: n x n memory on the way."""

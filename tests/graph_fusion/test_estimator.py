@@ -35,7 +35,7 @@ def anchored(views):
 def test_a_fit_is_its_stages(model, views):
     graphs = ViewGraphs(views, 10)
     subspaces = graphs.subspaces(2 * K)
-    p_values = overlap_p_values(subspaces.vectors(2 * K), K)
+    p_values = overlap_p_values(subspaces.heads(2 * K), K)
     chosen = view_weights(subspaces.overlap(K), 2 * K, graphs.redundancy(), p_values)
     found = diffusion_map(fuse(graphs, chosen.weights), 2 * K + 1)
     clusters = kmeans_clusters(found.embedding, K, 10, np.random.RandomState(0))

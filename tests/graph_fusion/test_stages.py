@@ -141,7 +141,7 @@ class TestAnchors:
         assert told[0] == "view weights from 60 samples"
         graphs = ViewGraphs(sample, 5)
         subspaces = graphs.subspaces(6)
-        p_values = overlap_p_values(subspaces.vectors(6), 3)
+        p_values = overlap_p_values(subspaces.heads(6), 3)
         expected = view_weights(subspaces.overlap(3), 6, graphs.redundancy(), p_values)
         np.testing.assert_allclose(found.chosen.weights, expected.weights, rtol=1e-12)
         np.testing.assert_allclose(found.chosen.agreement, expected.agreement, rtol=1e-12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.linalg.blas import dgemm
@@ -90,7 +90,7 @@ class Subspaces(Sequence[Spectrum]):
         found = found.head(self._size)
         return found if self.present is None else found.pad(self.present[:, p])
 
-    def grow(self, size: int) -> None:
+    def grow(self, size: int) -> Self:
         """Compute `size` eigenvectors of every view, or all where there are fewer."""
         short = [
             p
@@ -102,6 +102,7 @@ class Subspaces(Sequence[Spectrum]):
             if (found := self.known(p)) is not None and found.size == 0:
                 raise InputError(f"view {self.names[p]!r} has no positive eigenvalue")
         self._size = max(size, self._size)
+        return self
 
     @property
     def horizon(self) -> int | None:
@@ -115,13 +116,10 @@ class Subspaces(Sequence[Spectrum]):
             return overlap(list(self))
         return overlap_on_common_rows(list(self), self.present, k)
 
-    def vectors(self, size: int) -> list[np.ndarray]:
-        """Return the first `size` eigenvectors of every view."""
-        return [spectrum.vectors[:, :size] for spectrum in self]
-
-    def heads(self, d: Sequence[int] | np.ndarray) -> list[np.ndarray]:
-        """Return the first d_p eigenvectors of every view."""
-        return [spectrum.vectors[:, :size] for spectrum, size in zip(self, d, strict=True)]
+    def heads(self, d: int | Sequence[int] | np.ndarray) -> list[np.ndarray]:
+        """Return the first d_p eigenvectors of every view, or the first d of all."""
+        sizes = np.broadcast_to(d, len(self))
+        return [spectrum.vectors[:, :size] for spectrum, size in zip(self, sizes, strict=True)]
 
     def embed(self, d: np.ndarray, W: np.ndarray) -> np.ndarray:
         """Return the first d_p eigenvectors of all views times W (sum d, r): (n, r)."""

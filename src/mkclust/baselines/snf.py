@@ -189,9 +189,7 @@ class SNF(FitsCompleteRows):
     def subspaces(self, views: MultiView, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every view's kNN graph."""
         graphs = [CenteredGraph(graph) for graph in self._view_graphs(views, int(self.n_clusters))]
-        found = Subspaces(graphs, views.names, views.present)
-        found.grow(min(size, len(views)))
-        return found
+        return Subspaces(graphs, views.names, views.present).grow(min(size, len(views)))
 
     def affinity(self, views: MultiView, k: int) -> sp.csr_array:
         """Return the mean (n, n) of the kNN graphs of all views, degree-normalized."""

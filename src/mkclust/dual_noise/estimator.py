@@ -160,7 +160,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         self.threshold_ = selection.constraints.threshold
         self.notes_ = (*self.notes_, *selection.notes)
         self.agreement_ = selection.overlap.agreement(k)
-        p_values = p_values_on_common_rows(spaces.vectors(2 * k), k, kernels.present)
+        p_values = p_values_on_common_rows(spaces.heads(2 * k), k, kernels.present)
         unrelated = {*selection.constraints.unrelated(), *unrelated_positions(p_values)}
         self.unrelated_views_ = [spaces.names[p] for p in sorted(unrelated)]
         self._extension = kernel_extension(kernels, spaces, selection.d, found.H)

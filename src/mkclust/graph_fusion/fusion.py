@@ -99,12 +99,12 @@ def placing_edges(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
 
 def in_no_used(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
     """Return which samples no view with a weight holds: (n,)."""
-    return ~np.any([graphs.held(p) for p in np.flatnonzero(weights > 0).tolist()], axis=0)
+    return np.asarray(~graphs.views.held[:, weights > 0].any(axis=1))
 
 
 def in_all_used(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
     """Return which samples every view with a weight holds: (n,)."""
-    return np.all([graphs.held(p) for p in np.flatnonzero(weights > 0).tolist()], axis=0)
+    return np.asarray(graphs.views.held[:, weights > 0].all(axis=1))
 
 
 def joint_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:

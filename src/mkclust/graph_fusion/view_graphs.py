@@ -105,9 +105,8 @@ class ViewGraphs(Sequence[sp.csr_array]):
 
     def subspaces(self, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every graph, each centered; at most n."""
-        found = Subspaces(self._graphs, self.names, self.views.present, at_once=ALL)
-        found.grow(min(size, len(self.views)))
-        return found
+        spaces = Subspaces(self._graphs, self.names, self.views.present, at_once=ALL)
+        return spaces.grow(min(size, len(self.views)))
 
     def redundancy(self) -> np.ndarray:
         """Return the redundancy of all pairs of views, (m, m)."""
@@ -135,17 +134,17 @@ class ViewGraphs(Sequence[sp.csr_array]):
             [not all(equidistant(part) for part, _ in self.metrics(p)) for p in self._all]
         )
 
-    @one_blas_thread()  # rounding of the weights decides ties in the joint graph
     def weights(self, subspaces: Subspaces, k: int) -> ViewWeights:
         """Return the weights of the views for k clusters, from their leading eigenvectors."""
-        informative, heads = self.informative, subspaces.vectors(2 * k)
-        if not informative.any():
-            raise InputError(
-                "all samples are equally far apart in every view: there is nothing to cluster"
-            )
-        p_values = p_values_on_common_rows(heads, k, self.views.present)
         size = n_components_for(len(self.views), k) - 1
-        return view_weights(subspaces.overlap(k), size, self.redundancy(), p_values, informative)
+        with one_blas_thread():  # rounding of the weights decides ties in the joint graph
+            if not self.informative.any():
+                raise InputError(
+                    "all samples are equally far apart in every view: there is nothing to cluster"
+                )
+            p_values = p_values_on_common_rows(subspaces.heads(2 * k), k, self.views.present)
+            overlap, redundancy = subspaces.overlap(k), self.redundancy()
+        return view_weights(overlap, size, redundancy, p_values, self.informative)
 
     def notes(self) -> list[str]:
         """Return the sentence that names metrics that were left out, if any."""

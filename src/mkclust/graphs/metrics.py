@@ -98,9 +98,8 @@ class Metric:
     def distances(self, rows: np.ndarray) -> np.ndarray:
         """Return squared distances between some samples, each pair once: (b (b - 1) / 2,)."""
         few = self.subset(rows)
-        inner, norms = few.products(slice(None), slice(None)), few.norms()
-        inner *= 2
-        D2 = norms[:, None] + norms - inner
+        norms = few.norms()
+        D2 = norms[:, None] + norms - 2 * few.inner()
         return np.maximum(D2[~np.tri(len(rows), dtype=bool)], 0.0)
 
     @cached_property

@@ -108,13 +108,11 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
     n, dense = A.shape[0], isinstance(A, np.ndarray)
     rows, share = (DENSE_UP_TO, 20) if dense else (SPARSE_UP_TO, 6)
     small = n <= rows or size > n // share
-    if not small and not dense:
-        return lanczos(A, size, TOLERANCE)
     if not small:
-        values, vectors = lanczos(A, size, KERNEL_TOLERANCE)
+        values, vectors = lanczos(A, size, KERNEL_TOLERANCE if dense else TOLERANCE)
         positive = values[values > RANK_TOLERANCE * values[0]]
-        if (-np.diff(positive) > REPEATED * values[0]).all():  # else copies may be missing
-            return values, vectors
+        if not dense or (-np.diff(positive) > REPEATED * values[0]).all():
+            return values, vectors  # else copies may be missing
     values, vectors = eigenpairs(A if dense else A.toarray(), max(n - size, 0), n - 1)
     return values[::-1].copy(), vectors[:, ::-1]
 
