@@ -35,7 +35,7 @@ from .graphs.neighbors import neighborhood
 from .io.models import storable, write_archive
 from .kernels.bank import KernelBank, KernelRecipe
 from .large.views import LargeViews, as_large_views
-from .linalg.kmeans import kmeans_clusters
+from .linalg.kmeans import inertia, kmeans_clusters
 from .linalg.verification import Check, Verification
 from .predict.new_samples import Membership
 from .progress import step
@@ -300,6 +300,8 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         for name in vars(self).keys() & {*PER_SAMPLE, *PER_PAIR}:
             rows = np.asarray(vars(self)[name])[group]
             setattr(self, name, rows[:, group] if name in PER_PAIR else rows)
+        if self._has_membership:
+            self.inertia_ = inertia(self.embedding_, self.labels_, self.cluster_centers_)
         spectra = vars(self).get("_spectra")
         if spectra is not None and all(len(H) == distinct for H in spectra.heads):
             self._spectra = replace(spectra, heads=tuple(H[group] for H in spectra.heads))

@@ -144,7 +144,7 @@ def test_notes_on_views_and_samples(views):
     assert len(fitted.notes_) == 2
     present = np.ones((70, 3), dtype=bool)
     present[:33, 0] = present[43:, 1] = False  # ten samples in both
-    left_out = "too few samples are in all views: the joint graph was left out"
+    left_out = "too few samples are in all used views: the joint graph was left out"
     assert left_out in GraphFusion(K, random_state=0).fit(MultiView(views, present=present)).notes_
     present[43, 1] = True
     notes = GraphFusion(K, random_state=0).fit(MultiView(views, present=present)).notes_

@@ -22,6 +22,7 @@ from ..exceptions import (
     warn,
 )
 from ..kernels.bank import KernelBank
+from ..linalg.kmeans import inertia
 from ..predict.neighbors import neighbor_extension
 from ..predict.new_samples import embedding_blocks
 from ..progress import step
@@ -127,6 +128,8 @@ class FitsCompleteRows(MultiViewClusterer):
         self.labels_ = values[:, :k].argmax(axis=1).astype(labels.dtype)
         if H.shape[1]:
             self.embedding_ = values[:, k:]
+        if self._has_membership:
+            self.inertia_ = inertia(self.embedding_, self.labels_, self.cluster_centers_)
         for name in PER_PAIR:
             if name in vars(self):
                 full = np.zeros((n, n))

@@ -118,10 +118,6 @@ class SNF(FitsCompleteRows):
     indefinite: str = "raise"
     missing_rows: str = "raise"
 
-    @property
-    def gives_kernels(self) -> bool:
-        return bool(self.precomputed)
-
     def _fit_rows(self, views: MultiView, k: int) -> None:
         check_choice("metric", self.metric, METRICS)
         asked = check_whole("n_neighbors", self.n_neighbors)

@@ -72,11 +72,12 @@ class TakesViews:
     _distinct: np.ndarray | None = None
     _united: np.ndarray | None = None
     reads_chunks: ClassVar[bool] = False
+    precomputed: bool = False
 
     @property
     def gives_kernels(self) -> bool:
         """Whether the input is announced as kernel matrices."""
-        return False
+        return bool(self.precomputed)
 
     def takes_chunks(self, rows: Any) -> bool:
         """Return whether rows stored outside memory are read in chunks."""
@@ -335,7 +336,7 @@ def _refuse_other_values(fitted: np.ndarray | None, views: MultiView) -> None:
         return
     p = int(np.argmax(different.any(axis=0)))
     rows = np.flatnonzero(different[:, p])
-    first = rows[0] if views.index is None else repr(views.index[rows[0]])
+    first = rows[0] if views.index is None else repr(views.index[rows[:1]].tolist()[0])
     alike = np.array_equal(np.sort(found[:, p]), np.sort(fitted[:, p]))
     what = "its rows in another order" if alike else "other values"
     raise InputError(

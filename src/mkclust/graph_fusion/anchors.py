@@ -117,10 +117,10 @@ def _joint_blocks(
         parts = [
             part.subset(everywhere[links.held[:, p]]) for p, part in zip(used, metrics, strict=True)
         ]
-        scales = np.zeros(len(weights))
-        for p, part in zip(used, parts, strict=True):
-            spread = part.spread
-            scales[p] = weights[p] / spread if spread > 0 else 0.0
+        scales, spreads = np.zeros(len(weights)), np.array([part.spread for part in parts])
+        scales[used] = np.where(
+            spreads > 0, weights[used] / np.maximum(spreads, np.finfo(float).tiny), 0.0
+        )
         if not scales.any():  # all samples are equal under this metric in every view
             continue
         metric = joint_metric(parts, weights[used])

@@ -242,8 +242,9 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
                 f"n_neighbors = {self.n_neighbors} is more than there are: {self.n_neighbors_} "
                 "neighbors were used"
             )
-        if in_all_used(graphs, chosen.weights).sum() <= graphs.n_neighbors:
-            notes.append("too few samples are in all views: the joint graph was left out")
+        fewest = graphs.n_neighbors if self.neighbor_search_ == "exact" else 1
+        if in_all_used(graphs, chosen.weights).sum() <= fewest:
+            notes.append("too few samples are in all used views: the joint graph was left out")
         if len(graphs) > 1 and joint_share(graphs, chosen.weights) > JOINT:
             notes.append(
                 "the columns of each view measure about the same, so that clusters are looked for "
@@ -353,10 +354,6 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         yield from kmeans_checks(self.embedding_, labels, self.cluster_centers_)
         if values[-2] - values[-1] < TIE * values[0] and scales[-1] > TIE:
             yield f"eigenvalues {D} and {D + 1} of the fused graph are equal"
-
-    @property
-    def gives_kernels(self) -> bool:
-        return bool(self.precomputed)
 
     def _sharpness(self, k: int) -> float:
         return DIFFUSION

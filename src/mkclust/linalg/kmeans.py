@@ -49,6 +49,15 @@ def nearest_centers(H: np.ndarray, centers: np.ndarray) -> np.ndarray:
     return np.asarray(scores.argmin(axis=1).astype(np.int32))
 
 
+def inertia(H: np.ndarray, labels: np.ndarray, centers: np.ndarray) -> float:
+    """Return the sum of squared distances of the unit rows of H (n, r) to their centers (k, r).
+
+    >>> inertia(np.array([[3.0, 0.0], [0.0, 2.0]]), np.array([0, 0]), np.array([[1.0, 0.0]]))
+    2.0
+    """
+    return float(np.sum((unit_rows(H) - centers[labels]) ** 2))
+
+
 def kmeans_labels(
     H: np.ndarray, k: int, n_init: int = 10, random_state: Any = None, init: str = "k-means++"
 ) -> np.ndarray:
