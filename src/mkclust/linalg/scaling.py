@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 
 ROUNDING = 1e-14  # of the largest entry: a column that varies by less is constant
-NEGLIGIBLE = 1e-10  # of the largest in the view: what is left of a column after cancellation
+NEGLIGIBLE = 1e-12  # of the largest in the view: what is left of a column after cancellation
 BLOCK = 1 << 17  # entries: a megabyte at a time
 JITTER = 1e-12  # added to the centered diagonal before normalizing, as in the published kernels
 CONSTANT = 50  # rounding errors of the largest diagonal entry that equal samples may leave
@@ -92,16 +92,17 @@ def standardize(view: Any, scale: bool = True) -> tuple[Any, Columns]:
 def rounding_columns(X: Any) -> np.ndarray:
     """Return which columns are what rounding left of zero (f,).
 
-    They take both signs, and none of their entries exceeds 1e-10 of the largest varying column. A
-    column of positive numbers in a small unit is no such rest.
+    They take both signs, as the largest varying column does, and none of their entries exceeds
+    1e-12 of it: centering leaves such columns. Where the largest is positive, columns differ in
+    unit, and none is a rest.
 
-    >>> rounding_columns(np.array([[1.0, 1e-15, 1e-15], [2.0, -1e-15, 3e-15]]))
+    >>> rounding_columns(np.array([[-1.0, 1e-15, 1e-15], [2.0, -1e-15, 3e-15]]))
     array([False,  True, False])
     """
     top, bottom = _column_ends(X)
-    size = np.maximum(top, -bottom)
+    size, signed = np.maximum(top, -bottom), (bottom < 0) & (top > 0)
     largest = size[top > bottom].max(initial=0.0)  # a constant column does not count
-    return np.asarray((bottom < 0) & (top > 0) & (size <= NEGLIGIBLE * largest))
+    return np.asarray(signed & signed[size == largest].any() & (size <= NEGLIGIBLE * largest))
 
 
 def varies(X: Any, tolerance: float = ROUNDING) -> np.ndarray:
