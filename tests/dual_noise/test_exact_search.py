@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from _support.planted import N, brute_force, either, is_feasible, overlap_of_blocks, planted_spectra
 from mkclust.agreement.subspace_overlap import overlap
-from mkclust.dual_noise.dimensions import choose_dimensions, exact
+from mkclust.dual_noise.dimensions import authors, choose_dimensions
 from mkclust.dual_noise.exact_search import lower_bound, optimum
 from mkclust.dual_noise.overlap_constraints import overlap_constraints
 
@@ -24,7 +24,8 @@ def test_exact_equals_enumeration(instance, random):
     (least, least_squares), minimisers = brute_force(found, k, k)
     rank = list(range(1, found.n_views + 1))  # 1 for the view preferred most
     random.shuffle(rank)
-    chosen = exact(overlap_constraints(found, k, k), k, preference=-np.array(rank, dtype=float))
+    constraints = overlap_constraints(found, k, k)
+    chosen = optimum(constraints, authors(constraints, k)[0], -np.array(rank, dtype=float))
     assert is_feasible(found, chosen.d, k, k)
     assert chosen.d.sum() == least == chosen.lower_bound
     assert (chosen.d**2).sum() == least_squares

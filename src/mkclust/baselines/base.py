@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -187,6 +187,11 @@ class ComparedMethod(FitsCompleteRows, KernelClusterer):
             return lambda model: model.fit(views)
         kernels = KernelBank(views, self._recipe(views))
         return lambda model: model.fit_kernels(kernels)
+
+    def fit_kernels(self, kernels: KernelBank) -> Self:
+        """Cluster from kernels that are ready, of samples that every view holds."""
+        require_complete(kernels.views, f"fit_kernels of {self.title}")
+        return super().fit_kernels(kernels)
 
     def _fit_rows(self, views: MultiView, k: int) -> None:
         KernelClusterer._fit(self, views, k)

@@ -81,9 +81,7 @@ def polar(A: np.ndarray, guide: np.ndarray | None = None) -> np.ndarray:
     r, k = A.shape
     # The last candidate has no symmetry, so it has a part in any undetermined subspace.
     unrelated = np.cos(np.arange(r)[:, None] + np.sqrt(2.0) * np.arange(k) ** 2)
-    for candidate in (guide, np.eye(r, k), unrelated):
-        if candidate is None:
-            continue
+    for candidate in (np.eye(r, k) if guide is None else guide, np.eye(r, k), unrelated):
         seen = (candidate - U1 @ (U1.T @ candidate)) @ V0
         P, t, Qt = np.linalg.svd(seen, full_matrices=False)
         if t[-1] > SOUND:

@@ -126,7 +126,7 @@ class SNF(FitsCompleteRows):
         self.n_neighbors_ = min(asked, n - 1)
         what = f"the networks of SNF of {n} samples in {m} views"
         require_memory(8.0 * n**2 * (m + 5), what, "use graph fusion")
-        how = views.kernels, self.indefinite, self.metric, self.n_neighbors_, *settings
+        how = views.kinds, self.indefinite, self.metric, self.n_neighbors_, *settings
         key = ("snf", *map(id, views.views), *how)
         self.graph_ = make_once(key, views, partial(self._fused, views, *settings))
 
@@ -176,11 +176,8 @@ class SNF(FitsCompleteRows):
 
     def _view_graphs(self, views: MultiView, k: int) -> list[sp.csr_array]:
         """Return the kNN graph of every view, over the samples it holds."""
-        found = []
-        for metric in self.view_metrics(views):
-            count = default_n_neighbors(metric.n_samples, k)
-            found.append(knn_affinity(neighborhood(metric, count), count))
-        return found
+        counted = ((m, default_n_neighbors(m.n_samples, k)) for m in self.view_metrics(views))
+        return [knn_affinity(neighborhood(metric, count), count) for metric, count in counted]
 
     def subspaces(self, views: MultiView, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every view's kNN graph."""

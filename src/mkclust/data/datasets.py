@@ -121,8 +121,7 @@ def fetch_breast() -> MultiView:
             'data(breast.TCGA, package = "mixOmics"); '
             'write.csv(breast.TCGA$data.train$mrna, "mrna.csv")'
         ) from None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # rdata does not know the class of the subtypes
+    with warnings.catch_warnings(action="ignore"):  # rdata does not know the class of the subtypes
         parts = rdata.read_rda(path)["breast.TCGA"].values()
     tables = {
         name: pd.concat([part[name].to_pandas() for part in parts if name in part])

@@ -251,7 +251,9 @@ class TakesViews:
         """
         names = tuple(map(str, self.view_names_in_))
         if isinstance(X, MultiView):
-            views = MultiView(dict(zip(X.names, X.views, strict=True)), index=X.index)
+            columns = [X.index] * X.n_views if X.kernels else X.feature_names
+            given = dict(zip(X.names, X.views, strict=True))
+            views = MultiView(given, index=X.index, feature_names=columns)
         elif isinstance(X, Mapping):
             views = MultiView(X)
         else:

@@ -273,7 +273,7 @@ def kind_of(view: Any) -> str:
     if 0 in view.shape:
         return MEASUREMENTS
     if not sp.issparse(view) and np.isnan(view).any():
-        view = pd.DataFrame(view).ffill().bfill().fillna(0.0).to_numpy()
+        view = pd.DataFrame(view.astype(np.float64)).ffill().bfill().fillna(0.0).to_numpy()
     origin = None if sp.issparse(view) else view[0].astype(np.float64)
     return kind_by_sums(view.shape[0], column_sums(view, origin))
 

@@ -57,8 +57,7 @@ def consensus(
     --------
     >>> from mkclust.agreement.subspaces import Subspaces
     >>> kernel = np.diag([3.0, 2, 0, 0])
-    >>> spaces = Subspaces([kernel, kernel], ["a", "b"])
-    >>> spaces.grow(2)
+    >>> spaces = Subspaces([kernel, kernel], ["a", "b"]).grow(2)
     >>> found = consensus(spaces, [2, 1], 1, spaces.overlap(1))
     >>> np.abs(found.H).ravel(), found.singular_values.round(6)
     (array([1., 0., 0., 0.]), array([1.414214]))
@@ -71,7 +70,9 @@ def consensus(
         W, values = coefficients(d, k, overlap)
         H = subspaces.embed(d, W)
     if np.abs(H.T @ H - np.eye(H.shape[1])).max() > ORTHONORMAL:
-        H, values = _thin_svd(subspaces, d, H.shape[1])
+        # The condition of G is the square of that of U.
+        U, sigma, _ = scipy.linalg.svd(np.hstack(subspaces.heads(d)), full_matrices=False)
+        H, values = U[:, : H.shape[1]], sigma[: H.shape[1]]
     H = np.pad(with_fixed_signs(H), ((0, 0), (0, k - H.shape[1])))
     return Consensus(H, np.pad(values, (0, k - len(values))))
 
@@ -89,12 +90,6 @@ def coefficients(
     squares, W = leading_eigenpairs(G, min(k, len(kept)))
     rank = int(np.count_nonzero(squares > SHARED * squares[0]))
     return W[:, :rank] / np.sqrt(squares[:rank]), np.sqrt(squares[:rank])
-
-
-def _thin_svd(subspaces: Subspaces, d: np.ndarray, rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """Replace the eigenvectors of G, whose condition is the square of that of U."""
-    H, values, _ = scipy.linalg.svd(np.hstack(subspaces.heads(d)), full_matrices=False)
-    return H[:, :rank], values[:rank]
 
 
 def completed_partition(

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..io.models import storable
 from ..progress import step
-from .exact_search import Bounded, lower_bound, optimum
+from .exact_search import lower_bound, optimum
 from .overlap_constraints import Constraints
 
 PAPER_PENALTY = 2.0**-6  # the printed algorithm's first M, "a small value"
@@ -119,11 +119,6 @@ def paper(
     return _alternate(constraints, constraints.upper.copy(), penalty, target)
 
 
-def exact(constraints: Constraints, k: int, preference: np.ndarray | None = None) -> Bounded:
-    """Find the global optimum with its proof; ties go to the most even d, then to `preference`."""
-    return optimum(constraints, incumbent=authors(constraints, k)[0], preference=preference)
-
-
 def choose_dimensions(
     constraints: Constraints,
     k: int,
@@ -153,7 +148,7 @@ def choose_dimensions(
     began = perf_counter()
     history: tuple[Round, ...] = ()
     if solver == "exact":
-        found = exact(constraints, k, preference)
+        found = optimum(constraints, authors(constraints, k)[0], preference)
         d, bound = found.d, found.lower_bound
     else:
         d, history = {"authors": authors, "paper": paper}[solver](constraints, k)

@@ -14,6 +14,7 @@ from ..agreement.chance import p_values_on_common_rows, unrelated_positions
 from ..agreement.subspaces import Subspaces, view_spectra
 from ..base import KernelClusterer
 from ..data.memory import physical_memory
+from ..data.missing import check_presence
 from ..data.views import MultiView
 from ..exceptions import DegenerateWarning, InputError, check_whole, warn
 from ..kernels.bank import KernelBank
@@ -129,6 +130,7 @@ class MKCDNM(OutOfSample, KernelClusterer):
         rows = sample_without_replacement(len(views), size, random_state=self.random_state)
         drawn = np.sort(rows)
         sample = views.take(drawn) if isinstance(views, LargeViews) else views[drawn]
+        check_presence(sample, k)
         self._solve(KernelBank(sample, self._recipe(sample)), k)
         self._place_all(views)
         self.notes_ = (

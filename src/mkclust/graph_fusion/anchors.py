@@ -118,9 +118,7 @@ def _joint_blocks(
             part.subset(everywhere[links.held[:, p]]) for p, part in zip(used, metrics, strict=True)
         ]
         scales, spreads = np.zeros(len(weights)), np.array([part.spread for part in parts])
-        scales[used] = np.where(
-            spreads > 0, weights[used] / np.maximum(spreads, np.finfo(float).tiny), 0.0
-        )
+        scales[used] = np.divide(weights[used], spreads, out=np.zeros(len(used)), where=spreads > 0)
         if not scales.any():  # all samples are equal under this metric in every view
             continue
         metric = joint_metric(parts, weights[used])

@@ -19,6 +19,7 @@ JOINT = 0.3  # share of the joint graph in the fused one; the rest is the mean o
 NARROW = 1.5  # effective dimensions, on average, below which views are one measurement each
 JOINT_OF_NARROW = 0.95  # share of the joint graph then; the rest places samples with missing views
 DEPENDENT = 0.001  # p-value below which labels are said to depend on the views that samples have
+EXPECTED = 5  # samples of a cluster without or with a view, from which the test is valid
 CONSTANT = 1e-6  # relative length of a direction that the others already contain
 
 
@@ -178,8 +179,9 @@ def without_presence(
 def missingness_p_value(labels: np.ndarray, present: np.ndarray) -> float:
     """Test whether the clusters depend on which views a sample has, and return the p-value.
 
-    Pearson's chi-square test compares the clusters with the presence of each view (n, m). The
-    smallest p-value is multiplied by the number of tests (Bonferroni).
+    Pearson's chi-square test compares the clusters with the presence of each view (n, m). Clusters
+    in which it expects fewer than five samples, present or not, are counted as one: the test is
+    not valid for fewer. The smallest p-value is multiplied by the number of tests (Bonferroni).
 
     >>> present = np.repeat([[True, True], [True, False]], 20, axis=0)
     >>> missingness_p_value(np.arange(40) % 2, present)
@@ -195,5 +197,8 @@ def missingness_p_value(labels: np.ndarray, present: np.ndarray) -> float:
     for held in lacking:
         table = np.zeros((2, codes.max() + 1))
         np.add.at(table, (held.astype(int), codes), 1)
+        few = table.sum(axis=0) * min(held.mean(), 1 - held.mean()) < EXPECTED
+        table = np.column_stack([table[:, ~few], table[:, few].sum(axis=1)])
+        table = table[:, table.any(axis=0)]
         found.append(float(chi2_contingency(table, correction=False).pvalue))
     return min(1.0, len(found) * min(found))

@@ -61,8 +61,7 @@ def anchor_groups(metric: Metric | SummedMetric, count: int, seed: int) -> np.nd
         groups[np.sort(chosen)] = np.arange(count)
         return groups
     X = np.hstack([part.points for part in parts]).astype(np.float32)
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with one_thread(), warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         start = X[np.sort(chosen)]
         model = KMeans(count, init=start, n_init=1, max_iter=STEPS, algorithm="lloyd").fit(X)
     return np.asarray(np.unique(model.labels_, return_inverse=True)[1], dtype=np.int32)

@@ -147,8 +147,7 @@ def view_metrics(view: Any, name: str, kernel: bool = False, kind: str | None = 
 
     def scaled(rows: Any) -> Any:
         found = rows.astype(np.float64)
-        found = sp.csr_array(found) if zero is None else dense(found)
-        found = found if unit == 1 else divide(found, unit)
+        found = divide(sp.csr_array(found) if zero is None else dense(found), unit)
         return found if zero is None else np.compress(~zero, found, axis=1)
 
     if not varies(X).any():

@@ -217,5 +217,6 @@ class KernelBank(Sequence[np.ndarray]):
     def key(self, position: int) -> tuple[Any, ...]:
         """Return what the kernel of one view depends on; equal keys mean equal kernels."""
         present = None if self.present is None else self.present[:, position].tobytes()
-        recipe = replace(self._recipe, kernel=self._kernels[position])
+        params = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in self.params.items()}
+        recipe = replace(self._recipe, kernel=self._kernels[position], params=params)
         return "kernel", id(self.views.views[position]), present, self.views.kernels, recipe

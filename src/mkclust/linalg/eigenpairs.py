@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,16 +67,15 @@ def leading(A: Any, size: int) -> Spectrum:
     (array([3., 2.]), True)
     """
     n = A.shape[0]
-    everything = size >= n
-    if isinstance(A, np.ndarray) and (n <= DENSE_UP_TO or size > n // 4):
-        everything = True
+    whole = isinstance(A, np.ndarray) and (n <= DENSE_UP_TO or size > n // 4)
+    if whole:
         values, vectors = scipy.linalg.eigh(A, driver="evd")
         values, vectors = values[::-1], vectors[:, ::-1]
     else:
         values, vectors = leading_eigenpairs(A, size)
     floor = max(n * np.finfo(float).eps, RANK_TOLERANCE) * max(values[0], 0.0)
     above = int(np.count_nonzero(values > floor))
-    complete = everything or above < len(values)
+    complete = whole or size >= n or above < len(values)
     return Spectrum(with_fixed_signs(vectors[:, :above]), values[:above], complete)
 
 
@@ -107,12 +107,12 @@ def leading_eigenpairs(A: Any, size: int) -> Pairs:
     """
     n, dense = A.shape[0], isinstance(A, np.ndarray)
     rows, share = (DENSE_UP_TO, 20) if dense else (SPARSE_UP_TO, 6)
-    small = n <= rows or size > n // share
-    if not small:
+    if n > rows and size <= n // share:
         values, vectors = lanczos(A, size, KERNEL_TOLERANCE if dense else TOLERANCE)
         positive = values[values > RANK_TOLERANCE * values[0]]
+        # Of a dense matrix, copies of a repeated eigenvalue may be missing.
         if not dense or (-np.diff(positive) > REPEATED * values[0]).all():
-            return values, vectors  # else copies may be missing
+            return values, vectors
     values, vectors = eigenpairs(A if dense else A.toarray(), max(n - size, 0), n - 1)
     return values[::-1].copy(), vectors[:, ::-1]
 
@@ -150,12 +150,10 @@ def eigenpairs(matrix: np.ndarray, low: int, high: int) -> Pairs:
     """
     count = high - low + 1
     if not (1 < len(matrix) <= ALL_UP_TO and 5 * count >= len(matrix)):
-        try:
+        with suppress(scipy.linalg.LinAlgError):  # the solver below takes over
             values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[low, high])
             if len(values) == count:
                 return values, vectors
-        except scipy.linalg.LinAlgError:  # the solver below takes over
-            values = np.empty(0)
     values, vectors = scipy.linalg.eigh(matrix, driver="evd")
     return values[low : high + 1], vectors[:, low : high + 1]
 

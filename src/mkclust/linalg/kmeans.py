@@ -74,8 +74,7 @@ def kmeans_clusters(
     on it. O(n k r) per step.
     """
     X = unit_rows(np.ascontiguousarray(H))  # sums of columns round differently in other layouts
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", SklearnConvergenceWarning)
+    with one_thread(), warnings.catch_warnings(action="ignore", category=SklearnConvergenceWarning):
         model = KMeans(k, n_init=n_init, init=init, random_state=random_state).fit(X)
     labels = np.asarray(model.labels_)
     found = len(np.unique(labels))
