@@ -61,6 +61,13 @@ def default_n_neighbors(n: int, k: int) -> int:
     return int(min(np.clip(round(n / k / 2 + 1e-9), FEWEST, MOST), n - 1))
 
 
+def neighbors_note(asked: int | None, used: int) -> tuple[str, ...]:
+    """Return the note that there are fewer neighbors than asked for, if so."""
+    if asked is None or asked <= used:
+        return ()
+    return (f"n_neighbors = {asked} is more than there are: {used} neighbors were used",)
+
+
 @dataclass(frozen=True)
 class Partitions:
     """Partitions for several numbers of clusters, and one graph to compare them on.

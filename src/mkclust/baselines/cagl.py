@@ -72,7 +72,7 @@ class CAGL(ComparedMethod):
     the number of neighbors (42 to 91 %). Compare several values.
 
     Stage one takes some tens of n x n products per kernel. An iteration of stage two takes k
-    eigenvectors of an n x n Laplacian: O(n^3) up to n = 800, about O(n^2 k) beyond. The memory is
+    eigenvectors of an n x n Laplacian: O(n^3) up to n = 500, about O(n^2 k) beyond. The memory is
     the m codes and about eight more n x n matrices.
 
     References

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.validation import check_random_state
 
+from ..data.values import random_generator
 from ..kernels.bank import KernelBank
 from ..linalg.kmeans import kmeans_labels, unit_rows
 from .base import ComparedMethod, Trace
@@ -82,11 +82,9 @@ class OPLF(ComparedMethod):
     def _solve(self, kernels: KernelBank, k: int) -> None:
         H_p, H_0 = partitions(kernels, k)
         W = first_rotations(H_p, H_0, self.init)
-        seed = check_random_state(self.random_state)
-        C = first_centroids(H_0, kmeans_labels(H_0, k, n_init=self.n_init, random_state=seed))
-        labels, self.embedding_, self.centroids_, self.rotations_, self.weights_, trace = one_pass(
-            H_p, C, W
-        )
+        start = kmeans_labels(H_0, k, self.n_init, random_generator(self.random_state))
+        labels, H, C, W, beta, trace = one_pass(H_p, first_centroids(H_0, start), W)
+        self.embedding_, self.centroids_, self.rotations_, self.weights_ = H, C, W, beta
         self.empty_clusters_ = empty_clusters(labels, k)
         self._keep(trace)
         self._keep_labels(labels, k, "the method does not prevent empty clusters")

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.subspaces import Subspaces
-from ..base import INDEFINITE, Partitions, default_n_neighbors
+from ..base import INDEFINITE, Partitions, default_n_neighbors, neighbors_note
 from ..data.memory import make_once, require_memory, shared_views
 from ..data.values import COMPONENTS, KERNEL
 from ..data.views import MultiView
@@ -133,11 +133,7 @@ class SNF(FitsCompleteRows):
         self.n_iter_ = int(self.n_iter)
         names = {KERNEL: KERNEL_DISTANCE, COMPONENTS: UNSCALED}
         self.metric_ = ", ".join(dict.fromkeys(names.get(kind, EUCLIDEAN) for kind in views.kinds))
-        if self.n_neighbors_ < asked:
-            self.notes_ += (
-                f"n_neighbors = {self.n_neighbors} is more than there are: {self.n_neighbors_} "
-                "neighbors were used",
-            )
+        self.notes_ += neighbors_note(asked, self.n_neighbors_)
         self._label(spectral_embedding(self.graph_, k), k)
 
     def _fused(self, views: MultiView, mu: float, n_iter: int) -> np.ndarray:

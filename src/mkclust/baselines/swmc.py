@@ -59,7 +59,7 @@ class SWMC(ComparedMethod):
     Notes
     -----
     An inner step sorts n x n entries and computes k + 1 eigenvectors of an n x n matrix: O(n^3) up
-    to n = 800, about O(n^2 k) beyond. If the graph has more than k components, no eigenvectors are
+    to n = 500, about O(n^2 k) beyond. If the graph has more than k components, no eigenvectors are
     computed. The memory is the m graphs and about eight more n x n matrices.
 
     References

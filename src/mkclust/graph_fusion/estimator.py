@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ..agreement.subspaces import Subspaces, view_spectra
 from ..agreement.weights import ViewWeights
-from ..base import INDEFINITE, MultiViewClusterer, Partitions, default_n_neighbors
+from ..base import INDEFINITE, MultiViewClusterer, Partitions, default_n_neighbors, neighbors_note
 from ..data.views import MultiView
 from ..exceptions import DegenerateWarning, InputError, check_choice, check_whole, warn
 from ..large.kmeans import kmeans, seed_of
@@ -185,7 +185,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
         self.n_anchors_ = None
         self._extension = neighbor_extension(
             views, self.weights_, joint_weights(graphs, self.weights_), graphs.spreads(),
-            self.embedding_, self.n_neighbors_, joint_share(graphs, self.weights_),
+            self.embedding_, self.n_neighbors_, joint_share(graphs, self.weights_), graphs.shifted,
         )  # fmt: skip
 
     def _fit_anchors(self, views: MultiView | LargeViews, k: int) -> None:
@@ -237,11 +237,7 @@ class GraphFusion(OutOfSample, MultiViewClusterer):
                 "neighbors in views that agree with no other beyond chance, and their clusters "
                 "are uncertain"
             )
-        if self.n_neighbors is not None and self.n_neighbors > self.n_neighbors_:
-            notes.append(
-                f"n_neighbors = {self.n_neighbors} is more than there are: {self.n_neighbors_} "
-                "neighbors were used"
-            )
+        notes += neighbors_note(self.n_neighbors, self.n_neighbors_)
         fewest = graphs.n_neighbors if self.neighbor_search_ == "exact" else 1
         if in_all_used(graphs, chosen.weights).sum() <= fewest:
             notes.append("too few samples are in all used views: the joint graph was left out")

@@ -49,6 +49,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
         self.names = views.names
         self.n_neighbors = n_neighbors
         self.indefinite = indefinite
+        self.shifted: set[str] = set()  # kernels that were made semi-definite
         self._metrics: dict[int, Metrics] = {}
         # In many samples one search uses all cores in BLAS by itself.
         self.at_once = ALL if len(views) <= SIDE_BY_SIDE else 1
@@ -72,10 +73,11 @@ class ViewGraphs(Sequence[sp.csr_array]):
         """Return the metrics of view p, over the samples it holds, with their shares."""
         if p in self._metrics:
             return self._metrics[p]
-        view = self.views.own_rows(p)
+        view, name = self.views.own_rows(p), self.names[p]
         if self.views.kernels:
-            view = check_kernel(dense(view), self.names[p], view.shape[0], self.indefinite)[0]
-        found = view_metrics(view, self.names[p], self.views.kernels, self.views.kinds[p])
+            view, _, shift = check_kernel(dense(view), name, view.shape[0], self.indefinite)
+            self.shifted |= {name} if shift else set()
+        found = view_metrics(view, name, self.views.kernels, self.views.kinds[p])
         if view.shape[0] <= EXACT_UP_TO:
             found = with_gram(found, self._wide)
         every = [part for metrics in (*self._metrics.values(), found) for part, _ in metrics]

@@ -24,7 +24,7 @@ from ..kernels.bank import KernelBank
 from ..kernels.functions import fitted_kernel
 from ..linalg.eigenpairs import Spectrum
 from ..linalg.scaling import Centering
-from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
+from .new_samples import ROWS_AT_ONCE, SHIFTED, Embedder, Extension, NewRows
 
 SINGULAR = 1e-12  # relative; components of the consensus that the available views do not cover
 AGREES = 1e-6  # tolerance for the row of a fitted sample, recomputed by a user's function
@@ -67,10 +67,7 @@ class KernelView:
         """Return the function of new rows; quantities of the fitted rows are computed once."""
         done = self.centering
         if done.shift:
-            raise InputError(
-                "its kernel was indefinite and shifted, which is undefined for new samples; fit "
-                'with a semi-definite kernel, or with indefinite="ignore"'
-            )
+            raise InputError(SHIFTED)
         rows = self._given_rows
         if self.view is not None:
             rows = fitted_kernel(self.kernel, params, self.view).rows

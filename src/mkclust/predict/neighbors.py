@@ -9,7 +9,7 @@ minimizes $\sum_j a_j\|e - e_j\|^2$ over its edges a in the fused graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +18,14 @@ import scipy.sparse as sp
 
 from ..data.values import ABSENT, hash_rows
 from ..data.views import MultiView
+from ..exceptions import InputError
 from ..graphs.affinity import scale_number
 from ..graphs.anchors import AnchorLinks
 from ..graphs.metrics import Metric, view_metrics
 from ..graphs.neighbors import smallest
 from ..io.models import storable
 from ..linalg.scaling import cross_distances, squared_norms
-from .new_samples import ROWS_AT_ONCE, Embedder, Extension, NewRows
+from .new_samples import ROWS_AT_ONCE, SHIFTED, Embedder, Extension, NewRows
 
 Distances = Callable[[Any, np.ndarray | None], list[np.ndarray]]
 """Function of new rows (b, f) and self-similarities to squared distances (b, n), one a metric."""
@@ -36,8 +37,9 @@ class NeighborView:
     """One fitted view: its rows, by reference, and its weights.
 
     `weight` is the view's own, `joint` that in the joint distance. A given kernel has no rows;
-    its distances need its `diagonal` (n_p,). `held` (n,) says which samples the view has,
-    `spreads` are the mean squared distances under its metrics, `kind` is what its columns are.
+    its distances need its `diagonal` (n_p,), its rows are known by their `hashes`, and it may have
+    been `shifted`. `held` (n,) says which samples the view has, `spreads` are the mean squared
+    distances under its metrics, `kind` is what its columns are.
     """
 
     name: str
@@ -48,12 +50,16 @@ class NeighborView:
     joint: float
     spreads: tuple[float, ...]
     kind: str
+    hashes: np.ndarray | None = None
+    shifted: bool = False
 
     def distance_function(self) -> tuple[Distances, tuple[bool, ...], tuple[float, ...]]:
         """Return a function from new rows to distances, which are angular, and their shares.
 
         What depends on the fitted rows alone is computed here.
         """
+        if self.shifted:
+            raise InputError(f"view {self.name!r}: {SHIFTED}")
         if self.diagonal is not None:
             return self._of_kernel, (False, True), (2 / 3, 1 / 3)
         parts, shares = zip(*view_metrics(self.view, self.name, kind=self.kind), strict=True)
@@ -129,12 +135,12 @@ class NeighborExtension(Extension):
         return embed
 
     def _fitted_places(self) -> dict[bytes, int]:
-        """Return the fitted samples by the hashes of their rows; {} where kernels were given."""
-        if self.given:
+        """Return the fitted samples by the hashes of their rows; {} for kernels that lack some."""
+        if self.given and not all(view.held.all() for view in self.views):
             return {}
         keys = np.full((len(self.embedding), len(self.views)), ABSENT)
         for p, view in enumerate(self.views):
-            keys[view.held, p] = hash_rows(view.view)
+            keys[view.held, p] = hash_rows(view.view) if view.hashes is None else view.hashes
         return {key.tobytes(): i for i, key in reversed(list(enumerate(keys)))}
 
     def _mean(
@@ -209,16 +215,20 @@ def neighbor_extension(
     embedding: np.ndarray,
     n_neighbors: int,
     joint_share: float,
+    shifted: Collection[str] = (),
 ) -> NeighborExtension:
     """Keep what new samples are compared with, in every view; nothing is computed."""
     parts, held = [], views.held
     for p, name in enumerate(views.names):
-        rows, diagonal, own = views.own_rows(p), None, spreads[p]
+        rows, own = views.own_rows(p), spreads[p]
+        diagonal = hashes = None
         if views.kernels:  # the metrics divided a kernel by its largest entry; angles have no unit
             own = own[0] * float(np.abs(rows).max()), own[1]
-            diagonal, rows = np.asarray(rows.diagonal(), dtype=np.float64), None
-        weight = float(weights[p]), float(joint[p])
-        parts.append(NeighborView(name, rows, diagonal, held[:, p], *weight, own, views.kinds[p]))
+            diagonal, hashes = np.asarray(rows.diagonal(), dtype=np.float64), hash_rows(rows)
+            rows = None
+        weight, known = (float(weights[p]), float(joint[p])), (hashes, name in shifted)
+        kind = views.kinds[p]
+        parts.append(NeighborView(name, rows, diagonal, held[:, p], *weight, own, kind, *known))
     given = views.names if views.kernels else ()
     return NeighborExtension(views.names, given, tuple(parts), embedding, n_neighbors, joint_share)
 

@@ -119,6 +119,12 @@ def embedding_blocks(
     return map_blocks("new samples", embed_block, [views.present, *views.views, *own], height)
 
 
+SHIFTED = (
+    "its kernel was indefinite and shifted, which is undefined for new samples; fit with a "
+    'semi-definite kernel, or with indefinite="ignore"'
+)
+
+
 class Membership:
     """Mixin with `membership_`, from the embedding and the cluster centers.
 
