@@ -14,8 +14,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from mkclust import MKCDNM, MultiView, cluster, datasets, metrics
+from mkclust import MKCDNM, SNF, GraphFusion, MultiView, choose_k, cluster, datasets, metrics
+from mkclust.data.memory import shared_views
+from mkclust.data.values import kind_of
 from mkclust.exceptions import InputError
+from mkclust.graph_fusion.fusion import missingness_p_value
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs fork, limits and named pipes")
 
@@ -101,3 +110,48 @@ def test_a_named_pipe_among_parts_is_refused(run, tmp_path):
         return run("cluster", "p", "-k", 2, "--no-report", "--no-checks")[0]
 
     assert in_child(command) == 2
+
+
+def test_nan_cells_do_not_change_what_columns_are(rng):
+    amounts, counts = rng.lognormal(size=(200, 20)), rng.poisson(1.0, (200, 20)).astype(float)
+    for X, kind in ((amounts, "measurements"), (counts, "counts")):
+        assert kind_of(np.where(rng.random(X.shape) < 0.3, np.nan, X).astype(np.float16)) == kind
+
+
+def test_a_column_in_a_large_unit_hides_no_others(rng):
+    one, two = planted().views
+    found = cluster([np.hstack([one, 1e13 + 1e12 * rng.random((60, 1))]), two], 3, verdict=False)
+    assert metrics.ari(planted().labels, found.labels_) == 1
+
+
+def test_a_small_cluster_without_a_view_is_no_dependence():
+    labels, present = np.repeat([0, 1], [98, 2]), np.ones((100, 2), dtype=bool)
+    present[99, 1] = False  # Fisher's exact test: 0.02
+    assert missingness_p_value(labels, present) > 0.01
+
+
+def test_fitted_kernels_are_matched_by_name_and_keep_their_labels():
+    tables = datasets.load_mfeat()[::8].views
+    kernels = MultiView(
+        [X @ X.T for X in tables], kernels=True, index=[f"s{i}" for i in range(250)]
+    )
+    model, turned = GraphFusion(10, random_state=0).fit(kernels), np.arange(250)[::-1]
+    np.testing.assert_array_equal(model.predict(kernels[turned]), model.labels_[turned])
+
+
+def test_shifted_kernels_place_no_new_samples(rng):
+    X = rng.standard_normal((40, 3))
+    kernels = [np.tanh(X @ X.T + 1), X @ X.T]
+    model = GraphFusion(3, precomputed=True, indefinite="shift").fit(kernels)
+    with pytest.raises(InputError, match=r"view1.*shifted"):
+        model.predict(kernels, self_similarity=[np.diagonal(K) for K in kernels])
+
+
+def test_what_is_shared_depends_on_all_parameters():
+    scaled = MKCDNM(2, kernel=lambda X, Y=None, w=1: (X * w) @ (X if Y is None else Y).T)
+    scaled.set_params(kernel_params={"w": np.arange(10.0)})
+    assert choose_k(scaled, planted(), (2, 3)).k in (2, 3)
+    with shared_views():
+        kinds = ["measurements"] * 2, ["components"] * 2
+        graphs = [SNF(3).fit(MultiView(planted().views, kinds=kind)).graph_ for kind in kinds]
+    assert np.abs(graphs[0] - graphs[1]).max() > 1e-6

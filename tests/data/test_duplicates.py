@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, load, verify
 from mkclust.exceptions import DegenerateWarning
+from mkclust.linalg.kmeans import unit_rows
 
 FEW = {"swmc"}  # merges two distinct samples into one cluster, and warns of it
 
@@ -47,6 +48,8 @@ def test_a_fit_of_duplicates_is_that_of_the_distinct_samples(method, tmp_path):
     alone = method(3, random_state=0).fit([view[first] for view in many])
     np.testing.assert_array_equal(model.labels_[first], alone.labels_)
     assert len(model.embedding_) == 180 and verify(model, many).holds
+    away = unit_rows(model.embedding_) - model.cluster_centers_[model.labels_]
+    assert model.inertia_ == pytest.approx(np.sum(away**2))
     again = load(model.save(tmp_path / "m.npz"))
     np.testing.assert_array_equal(again.predict(many), model.labels_)
     assert model.fit(views)._distinct is None
