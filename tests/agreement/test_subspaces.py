@@ -112,8 +112,8 @@ class TestInMemory:
         spectra.grow(5)
         told = []
         with listening(told.append):
-            spectra.grow(2)
             spectra.grow(5)
+            spectra.grow(2)
             assert [spectrum.size for spectrum in spectra] == [5, 3]
             assert spectra.horizon == 5
             assert [spectrum.complete for spectrum in spectra] == [False, True]
