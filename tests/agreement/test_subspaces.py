@@ -115,6 +115,7 @@ class TestInMemory:
             spectra.grow(5)
             spectra.grow(2)
             assert [spectrum.size for spectrum in spectra] == [5, 3]
+            assert [spectrum.vectors.shape for spectrum in spectra] == [(20, 5), (20, 3)]
             assert spectra.horizon == 5
             assert [spectrum.complete for spectrum in spectra] == [False, True]
             spectra.grow(20)
@@ -141,7 +142,9 @@ class TestInMemory:
         H = orthonormal(rng, 12, 3)
         H[~present[:, 0], 2] += 5.0
         H = np.column_stack([H, H[:, 0] * present[:, 0]])  # no new direction in the first view
-        found = given(bases, present).coordinates(H, np.array([2, 1]))
+        spectra = given(bases, present)
+        assert not spectra[0].vectors[~present[:, 0]].any()
+        found = spectra.coordinates(H, np.array([2, 1]))
         Q = np.linalg.qr(H[present[:, 0], :3])[0]
         assert found[0].shape == (3, 2) and found[1].shape == (4, 1)
         np.testing.assert_allclose(

@@ -69,6 +69,8 @@ def test_a_direction_counts_until_it_is_rounding(angle, times, rank):
     np.testing.assert_allclose(found.H.T @ found.H, np.diag([1, rank - 1]), atol=1e-9)
     if rank == 2:
         np.testing.assert_allclose(projector(found.H), projector(V), atol=1e-9)
+        U = stacked(spectra, [1] * len(spectra))
+        np.testing.assert_allclose(found.singular_values, np.linalg.svd(U)[1][:2], rtol=1e-9)
 
 
 # ---------------------------------------------------------------- views that lack samples
