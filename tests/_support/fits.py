@@ -48,13 +48,12 @@ def fit_quietly(name, views, k=3, **settings):
         return estimator(name, k, **settings).fit(views)
 
 
-def kernels_with(spectra, values=None):
+def kernels_with(spectra):
     """Kernels whose leading eigenvectors are the given bases, in this order."""
     kernels = []
     for spectrum in spectra:
         V = spectrum.vectors
-        weights = np.linspace(2, 1, V.shape[1]) if values is None else values
-        kernels.append((V * weights) @ V.T)
+        kernels.append((V * np.linspace(2, 1, V.shape[1])) @ V.T)
     return kernels
 
 

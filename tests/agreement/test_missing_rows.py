@@ -24,11 +24,6 @@ def some_missing(n, m, share, seed):
     return present
 
 
-def planted(n=180, k=3, m=4, share=0.3, seed=0, noise=0.7):
-    views = datasets.make_views(n, k, m, noise=noise, random_state=seed)
-    return MultiView(views, present=some_missing(n, m, share, seed))
-
-
 def basis(rng, n, size):
     return np.linalg.qr(rng.standard_normal((n, size)))[0]
 

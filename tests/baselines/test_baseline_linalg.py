@@ -6,7 +6,7 @@ from scipy.linalg import block_diag
 
 from _support.optimality import assert_leading, assert_orthonormal, assert_polar
 from _support.planted import orthonormal, projector
-from mkclust.baselines.linalg import polar, psd_part, residuals, top_of_projectors
+from mkclust.baselines.linalg import polar, residuals, top_of_projectors
 from mkclust.linalg.eigenpairs import top_eigenpairs
 
 
@@ -74,15 +74,3 @@ def test_what_a_partition_leaves_is_never_negative():
     H = top_eigenpairs(K, 2)[1]
     assert residuals([K, 1e6 * K], H).min() >= 0
     np.testing.assert_allclose(residuals([K, np.eye(5)], H), [0, 3], atol=1e-12)
-
-
-def test_positive_semidefinite_part():
-    """A = G - N with both parts positive semi-definite and orthogonal to each other."""
-    A = np.random.default_rng(0).standard_normal((12, 12))
-    A = A + A.T
-    G = psd_part(A)
-    np.testing.assert_array_equal(G, G.T)
-    assert np.linalg.eigvalsh(G).min() >= -1e-12
-    assert np.linalg.eigvalsh(G - A).min() >= -1e-12
-    np.testing.assert_allclose(G @ (G - A), 0, atol=1e-12)
-    np.testing.assert_allclose(psd_part(-np.eye(3)), np.zeros((3, 3)), atol=0)

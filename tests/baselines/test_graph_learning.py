@@ -8,10 +8,9 @@ from scipy.io import loadmat
 from _support.optimality import assert_monotone
 from mkclust.baselines import SWMC, swmc
 from mkclust.baselines import graph_learning as graphs
-from mkclust.baselines.linalg import project_rows, weighted_sum
+from mkclust.baselines.linalg import project_rows
 from mkclust.data.datasets import make_views
 from mkclust.exceptions import ConvergenceWarning
-from mkclust.kernels.bank import KernelBank, KernelRecipe
 
 
 @pytest.fixture(scope="module")
@@ -90,24 +89,6 @@ def test_swmc_gives_the_output_of_its_authors_program(name, request):
     np.testing.assert_array_equal(model.labels_, expected["y"].ravel() - 1)
     assert_graph(model.graph_, zero_diagonal=False)
     assert_monotone(model.objective_history_, -1)
-
-
-def assert_rows_optimal(S, slope, allowed, tolerance):
-    """Rows on the simplex where `allowed`: the slope is the same wherever S > 0, less nowhere."""
-    assert not S[~allowed].any()
-    level = (slope * S).sum(axis=1, keepdims=True)
-    assert np.where(allowed, slope - level, np.inf).min() >= -tolerance
-    assert np.abs(np.where(S > 0, slope - level, 0)).max() <= tolerance
-
-
-@pytest.mark.parametrize("lam", [0.0, 1.0, 64.0])
-def test_swmc_rows_are_optimal(lam):
-    views = make_views(50, 3, noise=1.5, random_state=0)
-    A = weighted_sum(np.array([0.2, 0.3, 0.1]), list(KernelBank(views, KernelRecipe())))
-    penalty = lam * graphs.squared_row_distances(graphs.lowest_eigenpairs(A, 3)[1])
-    S = project_rows((A - penalty / 2) / 0.6, swmc.edges(A))
-    assert_graph(S, zero_diagonal=False)
-    assert_rows_optimal(S, 2 * 0.6 * S - 2 * A + penalty, A > 0, 1e-12)
 
 
 def test_swmc_leaves_a_sample_without_positive_entries_to_itself():

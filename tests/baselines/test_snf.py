@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from mkclust import SNF
-from mkclust.baselines.snf import fuse_networks, local_network, scaled_affinity
+from mkclust.baselines.snf import scaled_affinity
 from mkclust.data.datasets import load_mfeat, make_views
 
 pytestmark = pytest.mark.versions
@@ -25,30 +25,6 @@ def test_affinities_are_normal_densities():
     W, mean = scaled_affinity(D, 4, 0.3), np.sort(D, axis=1)[:, 1:5].mean(axis=1)
     sigma = 0.3 * (np.add.outer(mean, mean) + D) / 3
     np.testing.assert_allclose(W, norm.pdf(D, scale=sigma), rtol=1e-12)
-
-
-def test_local_networks_keep_the_largest_entries():
-    P = np.random.default_rng(0).random((15, 15))
-    S = local_network(P, 4).toarray()
-    assert (np.count_nonzero(S, axis=1) == 4).all()
-    np.testing.assert_allclose(S.sum(axis=1), 1.0)
-    kept = np.argsort(P, axis=1)[:, -4:]
-    large = np.zeros_like(P)
-    np.put_along_axis(large, kept, np.take_along_axis(P, kept, axis=1), axis=1)
-    np.testing.assert_allclose(S, large / large.sum(axis=1, keepdims=True))
-
-
-def test_one_iteration_by_hand():
-    rng = np.random.default_rng(0)
-    W = [A + A.T for A in rng.random((3, 9, 9))]
-    P = [A / A.sum(axis=1, keepdims=True) for A in W]
-    P = [(A + A.T) / 2 for A in P]
-    S = [local_network(A, 4).toarray() for A in P]
-    others = [(P[1] + P[2]) / 2, (P[0] + P[2]) / 2, (P[0] + P[1]) / 2]
-    mean = sum(A @ B @ A.T + np.eye(9) for A, B in zip(S, others, strict=True)) / 3
-    mean /= mean.sum(axis=1, keepdims=True)
-    expected = (mean + mean.T + np.eye(9)) / 2
-    np.testing.assert_allclose(fuse_networks(W, 4, 1), expected, rtol=1e-12)
 
 
 def test_the_network_is_symmetric_and_the_embedding_its_eigenvectors():

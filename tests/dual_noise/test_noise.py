@@ -4,35 +4,20 @@ import numpy as np
 import pytest
 
 from _support.optimality import assert_orthonormal
-from _support.planted import (
-    consensus_of,
-    noise_of,
-    orthonormal,
-    partial_spectra,
-    projector,
-    random_spectra,
-)
+from _support.planted import consensus_of, noise_of, orthonormal, partial_spectra, projector
 from mkclust.agreement.subspace_overlap import overlap
 from mkclust.agreement.subspaces import Subspaces
 from mkclust.data.datasets import load_mfeat
 from mkclust.kernels.bank import KernelBank, KernelRecipe
 
 
-def partition(views, k, d):
-    """Spectra of real kernels, some dimensions, and the consensus they give."""
-    spectra = Subspaces.of(KernelBank(views, KernelRecipe()))
+def test_identities_on_handwritten_digits():
+    spectra = Subspaces.of(KernelBank(load_mfeat()[::8], KernelRecipe()))
+    d, k = [12, 10, 17, 14, 25, 11], 10
     spectra.grow(max(d))
-    return list(spectra), consensus_of(spectra, d, k, overlap(spectra)).H
-
-
-def digits():
-    return (*partition(load_mfeat()[::8], 10, [12, 10, 17, 14, 25, 11]), [12, 10, 17, 14, 25, 11])
-
-
-def check_identities(spectra, H, d):
-    n, k = H.shape
+    H = consensus_of(spectra, d, k, overlap(spectra)).H
     P = H @ H.T
-    Q = np.eye(n) - P
+    Q = np.eye(len(P)) - P
     noise = noise_of(H, spectra, d)
     for p, spectrum in enumerate(spectra):
         U = spectrum.vectors[:, : d[p]]
@@ -50,19 +35,6 @@ def check_identities(spectra, H, d):
         assert np.trace(E_C @ P) == pytest.approx(np.trace(E_C), abs=1e-10)  # Lemma 2
         assert np.linalg.eigvalsh(E_N)[0] > -1e-10  # Lemma 3
         assert np.linalg.eigvalsh(E_C)[-1] < 1e-10
-
-
-def test_identities_on_handwritten_digits():
-    check_identities(*digits())
-
-
-def test_a_consensus_of_lower_rank_lacks_nothing_it_does_not_have():
-    """H* padded with zero columns: P has rank 2, so Tr(PEP) is |T|^2 - 2."""
-    V = random_spectra(np.random.default_rng(3), 20, [2])[0]
-    H = np.pad(V.vectors, ((0, 0), (0, 2)))
-    noise = noise_of(H, [V], [2])
-    np.testing.assert_allclose(noise.column, 0, atol=1e-13)
-    np.testing.assert_allclose(noise.null, 0, atol=1e-13)
 
 
 def test_of_a_view_that_lacks_samples_over_those_it_has():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from _support.planted import orthonormal, projector
-from mkclust.agreement.subspaces import Subspaces
 from mkclust.linalg.eigenpairs import leading, top_eigenpairs, with_fixed_signs
 
 pytestmark = pytest.mark.versions
@@ -79,51 +78,6 @@ def test_directions_below_rounding_and_negative_ones_are_left_out(n):
     found = leading(kernel, 3)
     check(found, kernel, values[:3])
     assert (found.values > 0).all()
-
-
-@pytest.mark.parametrize("n", [60, LARGE])
-def test_growing_keeps_what_was_found(n):
-    values = 0.97 ** np.arange(n)
-    kernel = kernel_of(values)
-    spectra = Subspaces([kernel, kernel], ["a", "b"])
-    spectra.grow(6)
-    before = spectra[0]
-    assert [spectra[p].size for p in range(2)] == [6, 6]
-    assert spectra.horizon == 6
-    spectra.grow(24)
-    after = spectra[1]
-    assert after.size == 24 == spectra.horizon
-    check(after, kernel, values[:24])
-    overlap = np.abs(np.sum(before.vectors * after.vectors[:, :6], axis=0))
-    np.testing.assert_allclose(overlap, 1, atol=1e-10)
-
-
-def test_a_kernel_is_asked_for_only_when_more_is_needed():
-    class Counting(list):
-        asked = 0
-
-        def __getitem__(self, position):
-            self.asked += 1
-            return super().__getitem__(position)
-
-    low_rank = np.diag([3.0, 2.0, 1.0] + [0.0] * 27)
-    kernels = Counting([low_rank])
-    spectra = Subspaces(kernels, ["a"])
-    kernels.asked = 0
-    spectra.grow(4)
-    assert spectra[0].complete
-    assert spectra.horizon is None
-    spectra.grow(20)
-    assert kernels.asked == 1
-    assert spectra[0].size == 3
-
-
-def test_head_is_incomplete_unless_it_is_everything():
-    found = leading(np.diag([3.0, 2.0, 1.0]), 3)
-    assert found.complete
-    assert found.head(3) is found
-    assert not found.head(2).complete
-    assert found.head(2).vectors.shape == (3, 2)
 
 
 @pytest.mark.parametrize("n", [60, LARGE])

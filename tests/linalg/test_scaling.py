@@ -5,16 +5,6 @@ import numpy as np
 from _support.banks import centered_and_normalized, random_kernel
 
 
-def test_centering_is_the_projection_off_the_constant_vector():
-    K = random_kernel()
-    J = np.eye(30) - 1 / 30
-    centered = centered_and_normalized(K.copy(), normalize=False)
-    np.testing.assert_allclose(centered, J @ K @ J, atol=1e-11)
-    np.testing.assert_allclose(centered.sum(axis=0), 0, atol=1e-11)
-    again = centered_and_normalized(centered.copy(), normalize=False)
-    np.testing.assert_allclose(again, centered, atol=1e-11)
-
-
 def test_normalizing_gives_cosines_in_feature_space():
     K = random_kernel()
     scale = 1 / np.sqrt(np.diagonal(K))
