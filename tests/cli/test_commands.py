@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mkclust import METHODS, datasets
+from mkclust import METHODS, datasets, load
 from mkclust.cli.app import COMMANDS, import_command
 from mkclust.cli.output import read_result
+from mkclust.exceptions import InputError
 
 QUICK = ("--no-report", "--no-checks")
 HEAVY = {"numpy", "scipy", "sklearn", "h5py", "pandas", "matplotlib", "mkclust.report"}
@@ -164,8 +165,11 @@ def test_counts_and_variance_are_prepared_on_request_and_again_for_new_samples(r
     code, _, err = run("cluster", "counts.csv", "-k", 3, *prepared, "--save", *QUICK)
     assert code == 0, err
     assert read_result(tmp_path / "mkclust-out")["input"]["views"] == {"counts": 20}
-    code, _, err = run("predict", "mkclust-out", "counts.csv")
+    (tmp_path / "mkclust-out" / "model.npz").rename(tmp_path / "model.npz")
+    code, _, err = run("predict", "model.npz", "counts.csv")
     assert code == 0, err
+    with pytest.raises(InputError, match="logarithms of counts"):
+        load(tmp_path / "model.npz").predict(counts)
     one, two = (clusters(tmp_path / f"mkclust-{name}").cluster for name in ("out", "predicted"))
     assert (one == two).mean() > 0.95
 

@@ -58,7 +58,7 @@ def predict(
         with collect(lacking):  # new samples may lack views that --views of the fit named
             data = options.read(paths)
         data = replace(options, views=reading.views).read(paths) if lacking else data
-        data = prepare_views(data, log=True) if stored.get("prepared", {}).get("log") else data
+        data = prepare_views(data, log=True) if fitted._log else data
         membership = fitted.predict_proba(data)
         columns = {"cluster": fitted.predict(data), "membership": membership.max(axis=1).round(4)}
     said = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
