@@ -143,9 +143,10 @@ def test_lines_of_many_columns(table):
     np.testing.assert_array_equal(views["a"][2], [float(cell) for cell in cells])
 
 
-def test_an_empty_row_of_an_unnamed_table_is_a_missing_sample(table):
-    files = [table("x,y\n1,2\n,\n5,6\n"), table("z\n1\n2\n3\n", "b.csv")]
-    assert read(files).present.tolist() == [[True, True], [False, True], [True, True]]
+@pytest.mark.parametrize("text", ["x,y\n1,2\n,\n5,6\n", "x,y\n1,2\n\n5,6\n\n \n", "x\n1\n\n5\n"])
+def test_an_empty_row_of_an_unnamed_table_is_a_missing_sample(table, text):
+    files = [table(text), table("z\n\n2\n3\n\n", "b.csv")]
+    assert read(files).present.tolist() == [[True, False], [False, True], [True, True]]
 
 
 def test_damaged_gzip_is_refused(table):

@@ -393,10 +393,11 @@ def _name_rows(wanted: Name, tables: list[Table]) -> list[str]:
     if wanted is None:
         for table in tables:
             _name_features(table)
-    given, names = [table.frame for table in tables], [table.name for table in tables]
-    frames, _, notes = set_sample_names(given, names, wanted or None)
-    for table, frame in zip(tables, frames, strict=True):
-        if frame is not table.frame:
+    names = [table.name for table in tables]
+    given = [t.filled if t.labels is None else t.frame for t in tables]
+    frames, keys, notes = set_sample_names(given, names, wanted or None)
+    for table, frame, key in zip(tables, frames, keys, strict=True):
+        if key is not None:
             frame.index = pd.Index(as_text(frame.index), name=frame.index.name)
             table.frame = frame
         if table.labels is not None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
-from itertools import islice, zip_longest
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,12 @@ class Table:
         return self.frame.index.dtype.kind not in "iu"
 
     @property
+    def filled(self) -> Any:
+        """The frame without the empty rows that have no name."""
+        gaps = not self.named and self.frame.iloc[:, :1].isna().to_numpy().any()
+        return self.frame.dropna(how="all", ignore_index=True) if gaps else self.frame
+
+    @property
     def columns(self) -> list[str]:
         return [str(column) for column in self.frame.columns]
 
@@ -116,7 +122,7 @@ def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
             raise FileFormatError(f"not a table: {kind_of(file)}; tables are {', '.join(TABLES)}")
         table = Table(view_name(file), file)
         load_table(table, sep, decimal)
-        return table.frame
+        return table.frame if table.named else table.frame.dropna(how="all")
 
 
 def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
@@ -222,13 +228,15 @@ def _parse(
     sep = sep or _find_separator(lines, decimal)
     rows, ends = _split(lines, sep)
     commented = _split([line.lstrip("#! ") for line in comments[-1:]], sep)[0]
-    names, body, skipped = _find_header(rows), rows, len(comments)
+    names, body, start = _find_header(rows), rows, 0
     if names is not None:
-        body, skipped = rows[1:], skipped + ends[0]
+        body, start = rows[1:], ends[0]
     elif commented and len(commented[0]) == len(rows[0]):  # as numpy.savetxt writes the header
         names = [name.strip() for name in commented[0]]
     table.decimal = decimal or _find_decimal(body, table.notes)
     texts = any(is_text(row[0]) for row in body)
+    empty = _count_blank(lines[start:])  # pandas needs a row that shows how many cells there are
+    skipped = len(comments) + start + empty
     frame = pd.read_csv(
         source, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
         encoding=encoding, decimal=table.decimal, skipinitialspace=True,
@@ -236,7 +244,12 @@ def _parse(
         comment="!" if any(line.startswith("!") for line in comments) else None,
         dtype=dict.fromkeys(_codes(body), str) or None, na_values=SPELLED, keep_default_na=False,
         converters={0: lambda cell: cell or np.nan} if texts else None,  # a sample named NA
+        skip_blank_lines=False,
     )  # fmt: skip
+    if empty or frame.iloc[-1].isna().all():
+        with opener() as file:
+            frame = frame.reindex(range(-empty, len(frame) - _count_blank([*file][::-1])))
+        frame = frame.reset_index(drop=True)
     table.frame = _finish(frame, names, table, sep)
     width = table.frame.shape[1] + table.named
     if frame.iloc[:, width - 1].isna().any():
@@ -244,19 +257,26 @@ def _parse(
             _refuse_short_rows(islice(file, skipped, None), sep, width, skipped)
 
 
+def _count_blank(lines: Sequence[str]) -> int:
+    """Return how many lines are blank before the first that is not."""
+    return len(list(takewhile(lambda line: not line.strip("\r\n "), lines)))
+
+
 def _refuse_short_rows(lines: Iterator[str], sep: str, width: int, skipped: int) -> None:
     """Refuse rows that have fewer cells than the table columns, which pandas fills."""
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep == " ")
     for row in reader:
-        if row and len(row) < width and not row[0].startswith("!"):
+        if "".join(row).strip() and len(row) < width and not row[0].startswith("!"):
             line = skipped + reader.line_num
             raise FileFormatError(f"line {line} has {len(row)} cells, but others have {width}")
 
 
 def _sheet_as_text(book: Any, sheet: str) -> str:
-    """Return a sheet as a .csv file would have it, without empty rows."""
+    """Return a sheet as a .csv file would have it, without empty rows around it."""
     grid = book.parse(sheet, header=None, dtype=object, keep_default_na=False, na_values=[""])
-    cells = grid.dropna(how="all").map(lambda cell: int(cell) if isinstance(cell, bool) else cell)
+    held = grid.notna().any(axis=1)
+    cells = grid[held.cummax() & held[::-1].cummax()]
+    cells = cells.map(lambda cell: int(cell) if isinstance(cell, bool) else cell)
     return str(cells.to_csv(header=False, index=False)) if cells.size else ""
 
 
@@ -290,18 +310,18 @@ def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
         frame = frame.iloc[:, :width].copy()
     if names is not None:
         frame.columns = names
-    for p, kind in enumerate(frame.dtypes):
-        if kind.kind == "O":
-            frame.isetitem(p, _typed(frame.iloc[:, p], table.decimal))
     if not frame.size:
         raise FileFormatError("it has no rows, or no columns")
     first = frame.iloc[:, 0]
-    has_names = row_names or first.dtype == object or is_key_name(str(frame.columns[0]))
+    texts = first.dtype.kind == "O" and _typed(first, table.decimal).dtype == object
+    has_names = row_names or texts or is_key_name(str(frame.columns[0]))
     if has_names and first.isna().any():  # without names, an empty row is a sample that is missing
-        empty = frame.isna().all(axis=1)
-        notes += [f"{int(empty.sum())} empty rows were left out."] if empty.any() else []
-        frame = frame[~empty].reset_index(drop=True)
-    if row_names or (names is None and first.dtype == object):
+        empty = len(frame) - len(frame := frame.dropna(how="all", ignore_index=True))
+        notes += [f"{empty} empty rows were left out."] if empty else []
+    for p, kind in enumerate(frame.dtypes):
+        if kind.kind == "O":
+            frame.isetitem(p, _typed(frame.iloc[:, p], table.decimal))
+    if row_names or (names is None and texts):
         rows, frame = as_text(frame.iloc[:, 0]), frame.iloc[:, 1:]
         frame.index = rows  # set_axis would copy all cells
         frame.columns = range(frame.shape[1]) if names is None else frame.columns
