@@ -30,6 +30,8 @@ DIALECTS = {
         [[1]] * 30 + [[2]],
         [*map(str, range(100, 130)), "007"],
     ),
+    "exponents": ("p,well name\n1,1E02\n2,2E01\n", [[1], [2]], ["1E02", "2E01"]),
+    "zeros at the end": (",p\n1.10,1\n1.20,2\n", [[1], [2]], ["1.10", "1.20"]),
     "NA is a name": ("id,p,q\nNA,1,2\nb,NA,3\n", [[1, 2], [NAN, 3]], ["NA", "b"]),
     "decimal commas": ("id;x;y\na;1,5;-2,25e0\nb;3,0;4\n", [[1.5, -2.25], [3, 4]], ["a", "b"]),
     "quoted commas": ('id,x,y\na,"1,5","2,5"\nb,"3,0",4\n', [[1.5, 2.5], [3, 4]], ["a", "b"]),

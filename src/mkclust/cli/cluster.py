@@ -308,7 +308,7 @@ def comparison(
         )
     from ..io.tables import read_table
 
-    frame = read_table(path)
+    frame = read_table(path, id=id)
     table = match_samples(frame, data.index, id if id in frame.columns else None)
     for name, column in (("--time", time), ("--event", event)):
         if column is not None and column not in table.columns:

@@ -366,6 +366,7 @@ def _load(table: Table, request: Request) -> None:
     check_readable(file)
     if kind_of(file) not in TABLES:
         raise FileFormatError("a list takes tables; write matrices to one .h5mu or .npz file")
+    table.id = request.id
     load_table(table, request.sep, request.decimal)
     table.notes = [f"{file.name}: {note}" for note in table.notes]
 
@@ -398,7 +399,8 @@ def _name_rows(wanted: Name, tables: list[Table]) -> list[str]:
     frames, keys, notes = set_sample_names(given, names, wanted or None)
     for table, frame, key in zip(tables, frames, keys, strict=True):
         if key is not None:
-            frame.index = pd.Index(as_text(frame.index), name=frame.index.name)
+            texts = table.written.get(key, frame.index).dropna()
+            frame.index = pd.Index(as_text(texts), name=frame.index.name)
             table.frame = frame
         if table.labels is not None:
             table.labels.index = table.frame.index
@@ -508,7 +510,8 @@ def _read_classes(table: Table, request: Request) -> Any:
         values = _as_classes(frame.iloc[:, labels]).rename(table.path.name)
         if names is None:
             return values
-        index = pd.Index(as_text(frame.iloc[:, names]))
+        texts = table.written.get(frame.columns[names], frame.iloc[:, names])
+        index = pd.Index(as_text(texts))
         if index.has_duplicates:
             twice = index[index.duplicated()][0]
             raise FileFormatError(f"{twice!r} occurs repeatedly in its column of sample names")

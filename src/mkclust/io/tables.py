@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..data.alignment import as_text, is_key_name
+from ..data.alignment import as_text, is_key_name, may_be_key_name, names_each_row
 from ..data.values import SHOWN, list_names
 from ..exceptions import FileFormatError, InputError
 from .files import TABLES, TEXTS, as_path, check_regular, kind_of, naming, parsing, view_name
@@ -62,6 +62,10 @@ class Table:
         A column of classes, set aside.
     turned : bool
         Whether it was transposed because of its names.
+    id : str or False, optional
+        The column with the sample names, if it is given; False for none.
+    written : dict of Series
+        Columns of numbers that may name the samples, as text, where that differs: 1E02, 2.10.
     """
 
     name: str
@@ -72,6 +76,8 @@ class Table:
     decimal: str = "."
     labels: Any = None
     turned: bool = False
+    id: str | bool | None = None
+    written: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def named(self) -> bool:
@@ -94,7 +100,7 @@ class Table:
         return None if self.columns == [str(p) for p in range(len(self.columns))] else self.columns
 
 
-def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
+def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None, id: str | None = None) -> Any:
     """Read one table, with all its columns, as a frame.
 
     Parameters
@@ -104,11 +110,13 @@ def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
         may hold something.
     sep, decimal : str, optional
         Character between cells and decimal sign of a text table; found by default.
+    id : str, optional
+        The column with the sample names.
 
     Returns
     -------
     frame : DataFrame
-        Columns of codes with leading zeros are text.
+        Columns of codes with leading zeros, and of sample names that are written so, are text.
 
     Raises
     ------
@@ -120,9 +128,11 @@ def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
         check_regular(file)
         if kind_of(file) not in TABLES:
             raise FileFormatError(f"not a table: {kind_of(file)}; tables are {', '.join(TABLES)}")
-        table = Table(view_name(file), file)
+        table = Table(view_name(file), file, id=id)
         load_table(table, sep, decimal)
-        return table.frame if table.named else table.frame.dropna(how="all")
+        texts = {name: text for name, text in table.written.items() if is_key_name(str(name))}
+        frame = table.frame.assign(**texts)
+        return frame if table.named else frame.dropna(how="all")
 
 
 def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
@@ -134,7 +144,7 @@ def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
             _load_text(table, sep, decimal)
     elif kind == ".parquet":
         with parsing("Parquet file", "write it again, with one column per feature"):
-            table.frame = _load_parquet(table.path)
+            _load_parquet(table)
     else:
         sheets, _ = read_sheets(table.path) if table.text is None else ([table], [])
         if len(sheets) > 1:
@@ -235,6 +245,9 @@ def _parse(
         names = [name.strip() for name in commented[0]]
     table.decimal = decimal or _find_decimal(body, table.notes)
     texts = any(is_text(row[0]) for row in body)
+    titles = ["", *names] if names and len(names) < len(body[0]) else names or []
+    keys = [p for p, n in enumerate(titles) if n in ("", table.id) or may_be_key_name(n)]
+    kinds = {p: str for p in (*_codes(body), *keys) if p or not texts}
     empty = _count_blank(lines[start:])  # pandas needs a row that shows how many cells there are
     skipped = len(comments) + start + empty
     frame = pd.read_csv(
@@ -242,7 +255,7 @@ def _parse(
         encoding=encoding, decimal=table.decimal, skipinitialspace=True,
         float_precision=None if encoding else "round_trip",  # cells of a workbook are exact
         comment="!" if any(line.startswith("!") for line in comments) else None,
-        dtype=dict.fromkeys(_codes(body), str) or None, na_values=SPELLED, keep_default_na=False,
+        dtype=kinds or None, na_values=SPELLED, keep_default_na=False,
         converters={0: lambda cell: cell or np.nan} if texts else None,  # a sample named NA
         skip_blank_lines=False,
     )  # fmt: skip
@@ -280,17 +293,15 @@ def _sheet_as_text(book: Any, sheet: str) -> str:
     return str(cells.to_csv(header=False, index=False)) if cells.size else ""
 
 
-def _load_parquet(path: Path) -> Any:
-    frame = pd.read_parquet(path)
+def _load_parquet(table: Table) -> None:
+    frame = pd.read_parquet(table.path)
     frame = frame.set_axis(frame.columns.astype(str), axis=1)
     if not frame.columns.is_unique or not frame.size:
         raise FileFormatError("it needs rows, and columns with different names")
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.set_axis(pd.Index(as_text(frame.index), name=frame.index.name))
-    for p, kind in enumerate(frame.dtypes):
-        if getattr(kind, "kind", "O") not in "iufbmM":
-            frame.isetitem(p, _typed(frame.iloc[:, p].astype(object), "."))
-    return frame
+    table.frame = frame
+    _convert(table, False)
 
 
 def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
@@ -318,9 +329,8 @@ def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
     if has_names and first.isna().any():  # without names, an empty row is a sample that is missing
         empty = len(frame) - len(frame := frame.dropna(how="all", ignore_index=True))
         notes += [f"{empty} empty rows were left out."] if empty else []
-    for p, kind in enumerate(frame.dtypes):
-        if kind.kind == "O":
-            frame.isetitem(p, _typed(frame.iloc[:, p], table.decimal))
+    table.frame = frame
+    _convert(table, row_names)
     if row_names or (names is None and texts):
         rows, frame = as_text(frame.iloc[:, 0]), frame.iloc[:, 1:]
         frame.index = rows  # set_axis would copy all cells
@@ -344,10 +354,29 @@ def _has_row_names(frame: Any, width: int, sep: str) -> bool:
     return bool(numbers.isna().all() or (numbers.is_unique and ordered and width > 1))
 
 
-def _typed(column: Any, decimal: str) -> Any:
+def _convert(table: Table, row_names: bool) -> None:
+    """Convert columns of objects to numbers where every cell is one, but sample names to text."""
+    frame = table.frame
+    for p, (name, kind) in enumerate(frame.dtypes.items()):
+        if getattr(kind, "kind", "O") in "iufbmM":
+            continue
+        column = frame.iloc[:, p].astype(object)
+        typed = text = _typed(column, table.decimal)
+        if typed.dtype != object:
+            text = _typed(column, table.decimal, True)
+        first = p == 0 and frame.shape[1] > 1 and table.id is not False and is_key_name(str(name))
+        if first or name == table.id or (p == 0 and row_names):
+            typed = text
+        elif text.dtype != typed.dtype and names_each_row(typed.dropna()):
+            table.written[name] = text
+        frame.isetitem(p, typed)
+
+
+def _typed(column: Any, decimal: str, written: bool = False) -> Any:
     """Return a column of objects as numbers where every cell is one, otherwise as text.
 
-    Different codes of which some begin with 0 stay text.
+    Different codes of which some begin with 0 stay text, and with `written` all numbers that are
+    not written as `as_text` writes them.
     """
     cells = column.dropna()
     if pd.api.types.infer_dtype(cells) == "boolean":
@@ -356,6 +385,8 @@ def _typed(column: Any, decimal: str) -> Any:
     if not _numbers(text[:1], decimal).isna().any():  # most texts show it in the first cell
         numbers = _numbers(text, decimal)
         codes = text.str.match(r"0\d").any() and text.is_unique
+        if written and text.str.removesuffix(".0").tolist() != as_text(numbers):
+            codes = True
         text = text if codes or numbers.isna().any() else numbers
     return text.reindex(column.index)
 
