@@ -129,6 +129,8 @@ def test_choices(table):
     path = table("id|x|town\na|1,5|rome\nb|2,5|oslo\n")
     assert read(path, sep="|", drop_columns="town")["a"].tolist() == [[1.5], [2.5]]
     assert read(table("1,2\n3,x\n"), drop_columns="1")["a"].tolist() == [[1], [3]]
+    found = read(table("3,5,8\n3.2,6.5,5.1\n1,2.5,3\n")).notes
+    assert found[0] == "a.csv: first row taken as column names: 3, 5, 8"
     path = table("id,x\n1,2\n1,4\n")
     assert read(path, id=False).widths == (2,)
     path = table("x;y\n1,234;5\n2,345;6\n")

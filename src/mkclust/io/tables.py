@@ -238,7 +238,7 @@ def _parse(
     sep = sep or _find_separator(lines, decimal)
     rows, ends = _split(lines, sep)
     commented = _split([line.lstrip("#! ") for line in comments[-1:]], sep)[0]
-    names, body, start = _find_header(rows), rows, 0
+    names, body, start = _find_header(rows, table.notes), rows, 0
     if names is not None:
         body, start = rows[1:], ends[0]
     elif commented and len(commented[0]) == len(rows[0]):  # as numpy.savetxt writes the header
@@ -401,8 +401,8 @@ def _numbers(text: Any, decimal: str) -> Any:
 # ---------------------------------------------------------------- the form of a table
 
 
-def _find_header(rows: Rows) -> list[str] | None:
-    """Return the names of the columns; None without a header."""
+def _find_header(rows: Rows, notes: list[str]) -> list[str] | None:
+    """Return the names of the columns; None without a header. A header of numbers is noted."""
     header = bool(rows) and _is_header(rows)
     if len(rows) <= header:
         raise FileFormatError("it has a header but no rows" if header else "it has no rows")
@@ -411,6 +411,8 @@ def _find_header(rows: Rows) -> list[str] | None:
     names = [name.strip() for name in rows[0]]
     while len(names) > 1 and not names[-1]:
         names.pop()
+    if not any(map(is_text, names)):
+        notes.append(f"first row taken as column names: {', '.join(names[:SHOWN])}")
     return names
 
 
