@@ -162,12 +162,10 @@ def test_counts_and_variance_are_prepared_on_request_and_again_for_new_samples(r
                           index=pd.Index([f"s{i}" for i in range(90)], name="sample"))  # fmt: skip
     counts.to_csv(tmp_path / "counts.csv")
     prepared = ("--log", "--top-variance", 20)
-    code, _, err = run("cluster", "counts.csv", "-k", 3, *prepared, "--save", *QUICK)
-    assert code == 0, err
+    assert run("cluster", "counts.csv", "-k", 3, *prepared, "--save", *QUICK)[0] == 0
     assert read_result(tmp_path / "mkclust-out")["input"]["views"] == {"counts": 20}
     (tmp_path / "mkclust-out" / "model.npz").rename(tmp_path / "model.npz")
-    code, _, err = run("predict", "model.npz", "counts.csv")
-    assert code == 0, err
+    assert run("predict", "model.npz", "counts.csv")[0] == 0
     with pytest.raises(InputError, match="logarithms of counts"):
         load(tmp_path / "model.npz").predict(counts)
     one, two = (clusters(tmp_path / f"mkclust-{name}").cluster for name in ("out", "predicted"))
