@@ -44,6 +44,7 @@ INDEFINITE = ("raise", "shift", "ignore")
 MOST, FEWEST = 10, 5  # neighbors by default; fewer than MOST where clusters are small
 PRIVATE_FITTED = (
     "_extension", "_spectra", "_distinct", "_united", "_row_hashes", "_key_columns", "_imputation",
+    "_log",
 )  # fmt: skip
 PER_SAMPLE = ("labels_", "embedding_")  # fitted attributes with a row per sample
 PER_PAIR = ("graph_", "kernel_")  # with a row and a column per sample

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mkclust import METHODS, datasets
+from mkclust import METHODS, datasets, load
 from mkclust.cli.app import COMMANDS, import_command
 from mkclust.cli.output import read_result
+from mkclust.exceptions import InputError
 
 QUICK = ("--no-report", "--no-checks")
 HEAVY = {"numpy", "scipy", "sklearn", "h5py", "pandas", "matplotlib", "mkclust.report"}
@@ -73,8 +74,8 @@ def test_no_structure_is_the_headline(run, tmp_path):
 def test_predict_explain_and_verify_use_what_the_run_stored(run, folder, tmp_path):
     assert run("cluster", "d", "-k", 3, "-o", "out", "--save", "--id", "patient", *QUICK)[0] == 0
     assert read_result(tmp_path / "out")["reading"] == {"id": "patient"}
-    code, _, err = run("predict", "out", "d", "-o", "new")
-    assert code == 0, err
+    code, out, err = run("predict", "out", "d", "-o", "new")
+    assert code == 0 and "were joined to those of 'expression'" in " ".join(out.split()), err
     assert (clusters(tmp_path / "new").cluster == clusters(tmp_path / "out").cluster).mean() > 0.97
     code, out, _ = run("explain", "out")
     assert code == 0 and "Which views separate which clusters" in out
@@ -86,6 +87,20 @@ def test_predict_explain_and_verify_use_what_the_run_stored(run, folder, tmp_pat
     assert code == 1 and "FAILS: view expression holds the data" in out
     code, out, _ = run("verify", "out", "elsewhere")
     assert code == 2
+
+
+def test_predict_joins_new_rows_by_the_id_of_the_fit(run, tmp_path):
+    views = datasets.make_views(90, 3, 2, noise=0.3, random_state=0)
+    for folder, count in (("tab", 90), ("new", 8)):
+        (tmp_path / folder).mkdir()
+        for name, view, step in zip("ab", views.views, (1, -1), strict=True):
+            frame = pd.DataFrame(view).add_prefix("f").assign(ticket=np.arange(90) * 7 + 1)
+            frame[:count][::step].to_csv(tmp_path / folder / f"{name}.csv", index=False)
+    assert run("cluster", "tab", "-k", 3, "--id", "ticket", "--save", *QUICK)[0] == 0
+    code, out, _ = run("predict", "mkclust-out", "new")
+    assert code == 0 and "Column 'ticket' of view 'b' names the samples" in " ".join(out.split())
+    one, two = (clusters(tmp_path / f"mkclust-{name}").cluster for name in ("out", "predicted"))
+    assert two.equals(one.loc[two.index])
 
 
 def test_annotations_are_matched_by_name(run, folder, tmp_path, cohort):
@@ -147,11 +162,12 @@ def test_counts_and_variance_are_prepared_on_request_and_again_for_new_samples(r
                           index=pd.Index([f"s{i}" for i in range(90)], name="sample"))  # fmt: skip
     counts.to_csv(tmp_path / "counts.csv")
     prepared = ("--log", "--top-variance", 20)
-    code, _, err = run("cluster", "counts.csv", "-k", 3, *prepared, "--save", *QUICK)
-    assert code == 0, err
+    assert run("cluster", "counts.csv", "-k", 3, *prepared, "--save", *QUICK)[0] == 0
     assert read_result(tmp_path / "mkclust-out")["input"]["views"] == {"counts": 20}
-    code, _, err = run("predict", "mkclust-out", "counts.csv")
-    assert code == 0, err
+    (tmp_path / "mkclust-out" / "model.npz").rename(tmp_path / "model.npz")
+    assert run("predict", "model.npz", "counts.csv")[0] == 0
+    with pytest.raises(InputError, match="logarithms of counts"):
+        load(tmp_path / "model.npz").predict(counts)
     one, two = (clusters(tmp_path / f"mkclust-{name}").cluster for name in ("out", "predicted"))
     assert (one == two).mean() > 0.95
 

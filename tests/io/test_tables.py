@@ -30,6 +30,8 @@ DIALECTS = {
         [[1]] * 30 + [[2]],
         [*map(str, range(100, 130)), "007"],
     ),
+    "exponents": ("p,well name\n1,1E02\n2,2E01\n", [[1], [2]], ["1E02", "2E01"]),
+    "zeros at the end": (",p\n1.10,1\n1.20,2\n", [[1], [2]], ["1.10", "1.20"]),
     "NA is a name": ("id,p,q\nNA,1,2\nb,NA,3\n", [[1, 2], [NAN, 3]], ["NA", "b"]),
     "decimal commas": ("id;x;y\na;1,5;-2,25e0\nb;3,0;4\n", [[1.5, -2.25], [3, 4]], ["a", "b"]),
     "quoted commas": ('id,x,y\na,"1,5","2,5"\nb,"3,0",4\n', [[1.5, 2.5], [3, 4]], ["a", "b"]),
@@ -127,6 +129,8 @@ def test_choices(table):
     path = table("id|x|town\na|1,5|rome\nb|2,5|oslo\n")
     assert read(path, sep="|", drop_columns="town")["a"].tolist() == [[1.5], [2.5]]
     assert read(table("1,2\n3,x\n"), drop_columns="1")["a"].tolist() == [[1], [3]]
+    found = read(table("3,5,8\n3.2,6.5,5.1\n1,2.5,3\n")).notes
+    assert found[0] == "a.csv: first row taken as column names: 3, 5, 8"
     path = table("id,x\n1,2\n1,4\n")
     assert read(path, id=False).widths == (2,)
     path = table("x;y\n1,234;5\n2,345;6\n")
@@ -143,9 +147,10 @@ def test_lines_of_many_columns(table):
     np.testing.assert_array_equal(views["a"][2], [float(cell) for cell in cells])
 
 
-def test_an_empty_row_of_an_unnamed_table_is_a_missing_sample(table):
-    files = [table("x,y\n1,2\n,\n5,6\n"), table("z\n1\n2\n3\n", "b.csv")]
-    assert read(files).present.tolist() == [[True, True], [False, True], [True, True]]
+@pytest.mark.parametrize("text", ["x,y\n1,2\n,\n5,6\n", "x,y\n1,2\n\n5,6\n\n \n", "x\n1\n\n5\n"])
+def test_an_empty_row_of_an_unnamed_table_is_a_missing_sample(table, text):
+    files = [table(text), table("z\n\n2\n3\n\n", "b.csv")]
+    assert read(files).present.tolist() == [[True, False], [False, True], [True, True]]
 
 
 def test_damaged_gzip_is_refused(table):

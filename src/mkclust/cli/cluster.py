@@ -248,11 +248,8 @@ def ask_questions(run: Run, data: Any) -> None:
     expected = run.seconds["fit"] * (HALVES + EXPLAINED + data.n_views)
     if run.checks is False or (run.checks is None and expected > PATIENCE):
         wanted = ["markers"]
-        why = (
-            "--no-checks was given"
-            if run.checks is False
-            else f"they may take {expected / 60:.0f} minutes; ask for them by --checks"
-        )
+        why = f"they may take {expected / 60:.0f} minutes; ask for them by --checks"
+        why = "--no-checks was given" if run.checks is False else why
         run.skipped.append(f"Explanation, stability and influence of views: {why}.")
     beside = [partial(prepare_report, model)] if run.report and pageable(model, data) else []
     run.answers, why_not = answer_questions(model, data, run.answers, wanted=wanted, beside=beside)
@@ -311,7 +308,7 @@ def comparison(
         )
     from ..io.tables import read_table
 
-    frame = read_table(path)
+    frame = read_table(path, id=id)
     table = match_samples(frame, data.index, id if id in frame.columns else None)
     for name, column in (("--time", time), ("--event", event)):
         if column is not None and column not in table.columns:

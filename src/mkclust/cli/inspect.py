@@ -120,8 +120,7 @@ def _contents(variables: list[Any]) -> Table:
 
 def _samples(data: Any) -> Table:
     """Return, for every view, samples, columns, NaN cells, and samples shared with the others."""
-    present = data.present
-    held = np.ones((len(data), data.n_views), dtype=bool) if present is None else present
+    held = data.held
     shared = held.astype(int).T @ held.astype(int)
     heads = [f"in {clean(name)}" for name in data.names]
     if sum(map(len, heads)) > ROOM:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from ..data.preparation import prepare_views
 from ..exceptions import FileFormatError, InputError, MkclustWarning
+from ..io.files import collect
 from ..methods import load
 from ..predict.new_samples import OutOfSample
 from ..report.words import counted
@@ -41,7 +43,9 @@ def predict(
         raise InputError(f"{path} does not exist: cluster with --save, or name a saved model")
     folder = OutputFolder(out, "predict", [model, *paths])
     folder.check()
-    fitted = load(path)
+    fitted, stored = load(path), {}
+    with suppress(FileFormatError):  # the results of the run may be elsewhere
+        stored = read_result(path.absolute().parent)
     if not isinstance(fitted, OutOfSample):
         raise InputError(
             f"{path}: {fitted.title} is not defined for samples that were not fitted; cluster all "
@@ -49,8 +53,12 @@ def predict(
         )
     with warnings.catch_warnings(record=True) as caught, show_progress(quiet):
         warnings.simplefilter("always", MkclustWarning)
-        data = replace(reading, labels="none", kernels=False).read(paths)
-        data = prepare_views(data, log=True) if _was_log(path) else data
+        options = replace(reading.over(stored.get("reading", {})), labels="none", kernels=False)
+        lacking: list[str] = []
+        with collect(lacking):  # new samples may lack views that --views of the fit named
+            data = options.read(paths)
+        data = replace(options, views=reading.views).read(paths) if lacking else data
+        data = prepare_views(data, log=True) if fitted._log else data
         membership = fitted.predict_proba(data)
         columns = {"cluster": fitted.predict(data), "membership": membership.max(axis=1).round(4)}
     said = [str(w.message) for w in caught if issubclass(w.category, MkclustWarning)]
@@ -66,14 +74,7 @@ def predict(
         console.print(f"[yellow]note:[/] {clean(in_options(note))}")
     clusters = counted(int(fitted.n_clusters), "cluster")
     console.print(f"{len(data)} samples assigned to {clusters} by {fitted.title}")
+    console.print(f"[dim]{clean(in_options(' '.join(data.notes)))}[/]")
     console.print(clean(f"Written to {out}: labels.csv, result.json"))
     if json:
         print_result(out, result)
-
-
-def _was_log(path: Path) -> bool:
-    """Return whether the run that saved a model took logarithms of its tables."""
-    try:
-        return bool(read_result(path.absolute().parent)["prepared"]["log"])
-    except (FileFormatError, KeyError):
-        return False

@@ -68,6 +68,7 @@ class TakesViews:
     view_feature_names_in_: list[Names]
     _imputation: Imputation | None = None
     _key_columns: tuple[Any, ...] = ()
+    _log: bool = False  # of views that `prepare_views` took logarithms of
     _row_hashes: np.ndarray | None = None
     _distinct: np.ndarray | None = None
     _united: np.ndarray | None = None
@@ -117,6 +118,7 @@ class TakesViews:
         self.view_names_in_ = np.array(views.names, dtype=object)
         self.view_widths_in_ = np.array(views.widths)
         self.view_feature_names_in_ = list(views.feature_names)
+        self._log = views.log
         self._key_columns = views.key_columns if isinstance(views, MultiView) else ()
         if views.index is not None:
             self.sample_names_in_ = sample_names(views.index)
@@ -319,8 +321,7 @@ def _order_samples(fitted: Names, views: MultiView) -> MultiView:
     if len(set(new)) < len(new):
         raise InputError("the samples have another order than in the fit, and repeated names")
     rows = rows_of(own, new)
-    other = fitted[rows < 0]
-    if len(other):
+    if len(other := fitted[rows < 0]):
         raise InputError(
             f"{len(other)} of the {len(fitted)} fitted samples are not in views: "
             f"{list_names([str(name) for name in other])}"
@@ -500,9 +501,8 @@ def warn_of_outliers(views: MultiView) -> None:
 
 def _largest_values(view: Any) -> np.ndarray:
     """Return the largest absolute value of every row (n,); 0 where all are missing."""
-    ends = [end.toarray().ravel() if sp.issparse(end) else end for end in (
-        view.max(axis=1), view.min(axis=1),
-    )]  # fmt: skip
+    both = (view.max(axis=1), view.min(axis=1))
+    ends = [end.toarray().ravel() if sp.issparse(end) else end for end in both]
     top = np.max(np.abs(np.asarray(ends, dtype=np.float64)), axis=0)
     return np.asarray(np.nan_to_num(top, nan=0.0, posinf=np.inf))
 

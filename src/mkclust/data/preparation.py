@@ -23,7 +23,8 @@ def prepare_views(
     """
     if views.kernels and (log or top_variance is not None):
         raise InputError("kernels have no columns to prepare: give tables")
-    tables, names, notes = list(views.views), list(views.feature_names), []
+    tables, names = list(views.views), list(views.feature_names)
+    notes = ["Counts were scaled to a million per sample, then log2(1 + x)."] if log else []
     for p, name in enumerate(views.names):
         if log:
             tables[p] = log_counts(tables[p])
@@ -32,9 +33,9 @@ def prepare_views(
             tables[p], own = tables[p][:, kept], names[p]
             notes.append(f"View {name!r}: {len(kept)} of {views.widths[p]} columns kept.")
             names[p] = None if own is None else own[kept]
-    told = ["Counts were scaled to a million per sample, then log2(1 + x)."] if log else []
-    notes = [*views.notes, *told, *notes]
-    return views._changed(tables, notes=notes, feature_names=names, kinds=None)
+    made = views._changed(tables, notes=[*views.notes, *notes], feature_names=names, kinds=None)
+    made.log = log or views.log
+    return made
 
 
 def log_counts(X: Any) -> Any:

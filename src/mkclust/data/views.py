@@ -34,6 +34,7 @@ from .values import (
     to_utf8,
 )
 
+KEPT = ("names", "kernels", "labels", "index", "notes", "present", "feature_names", "kinds")
 FILL = 'fill them with missing="median" or missing="knn", or drop those rows or columns'
 
 
@@ -41,6 +42,7 @@ class Views:
     """What `MultiView` and `LargeViews`, its counterpart outside memory, have in common."""
 
     kernels: bool = False
+    log: bool = False  # whether `prepare_views` took logarithms
     present: np.ndarray | None = None
     names: tuple[str, ...]
     views: tuple[Any, ...]
@@ -155,6 +157,7 @@ class MultiView(Views):
             index = views.index if index is None else index
             notes = notes or views.notes
             kinds = views.kinds if kinds is None and kernels == views.kernels else kinds
+            self.log = views.log
         if id is not None and (index is not None or kernels or isinstance(views, MultiView)):
             raise InputError(
                 "id names a column of tables: views that are joined already, kernels and views "
@@ -252,13 +255,9 @@ class MultiView(Views):
 
     def _changed(self, views: Sequence[Any], **attributes: Any) -> MultiView:
         """Return other matrices with the attributes of these views, except as given."""
-        kept = (
-            "names", "kernels", "labels", "index", "notes", "present", "feature_names", "kinds",
-        )  # fmt: skip
-        made = MultiView(views, **{name: getattr(self, name) for name in kept} | attributes)
-        made.key_columns = tuple(
-            dict(zip(self.names, self.key_columns, strict=True)).get(name) for name in made.names
-        )
+        made = MultiView(views, **{name: getattr(self, name) for name in KEPT} | attributes)
+        keys = dict(zip(self.names, self.key_columns, strict=True))
+        made.key_columns, made.log = tuple(map(keys.get, made.names)), self.log
         return made
 
     def own_rows(self, position: int) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -104,8 +103,7 @@ def read(
         from .untrusted import call_in_child
 
         return call_in_child("read", path, vars(request), memory_limit, time_limit)
-    file = _archive(path)
-    if file is None:
+    if (file := _archive(path)) is None:
         return _read_tables(path, request)
     beside = _find_table(labels)
     with naming(file):
@@ -194,10 +192,9 @@ def _archive(path: Paths) -> Path | None:
         return None
     file = as_path(path)
     with naming(file):
-        if file.is_dir():
-            return None
-        check_readable(file)
-        return None if kind_of(file) in TABLES else file
+        if not file.is_dir():
+            check_readable(file)
+        return None if file.is_dir() or kind_of(file) in TABLES else file
 
 
 def _load_archive(file: Path) -> dict[str, Any]:
@@ -279,7 +276,7 @@ def _natural(file: Path) -> str:
 def _list_sheets(file: Path, notes: list[str]) -> list[Table]:
     """Return the table in a file, or those in the sheets of a workbook."""
     if kind_of(file) == ".xlsx" and file.is_file():
-        with suppress(InputError):  # reported when the table is read, with those of other files
+        with files.collect([]):  # reported when the table is read, with those of other files
             sheets, ignored = read_sheets(file)
             notes += ignored
             return sheets
@@ -346,12 +343,10 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
     def join(some: list[Table]) -> MultiView:
         return MultiView(
             [table.frame if table.named else table.frame.to_numpy() for table in some],
-            names=[table.name for table in some],
-            kernels=kernels,
+            names=[table.name for table in some], kernels=kernels, notes=notes,
             labels=classes if len(some) == len(every) else None,
-            notes=notes,
             feature_names=None if kernels else [table.feature_names for table in some],
-        )
+        )  # fmt: skip
 
     joined = _together(tables, problems, join) if tables else None
     if isinstance(joined, MultiView) and not problems:
@@ -366,6 +361,7 @@ def _load(table: Table, request: Request) -> None:
     check_readable(file)
     if kind_of(file) not in TABLES:
         raise FileFormatError("a list takes tables; write matrices to one .h5mu or .npz file")
+    table.id = request.id
     load_table(table, request.sep, request.decimal)
     table.notes = [f"{file.name}: {note}" for note in table.notes]
 
@@ -393,11 +389,13 @@ def _name_rows(wanted: Name, tables: list[Table]) -> list[str]:
     if wanted is None:
         for table in tables:
             _name_features(table)
-    given, names = [table.frame for table in tables], [table.name for table in tables]
-    frames, _, notes = set_sample_names(given, names, wanted or None)
-    for table, frame in zip(tables, frames, strict=True):
-        if frame is not table.frame:
-            frame.index = pd.Index(as_text(frame.index), name=frame.index.name)
+    names = [table.name for table in tables]
+    given = [t.filled if t.labels is None else t.frame for t in tables]
+    frames, keys, notes = set_sample_names(given, names, wanted or None)
+    for table, frame, key in zip(tables, frames, keys, strict=True):
+        if key is not None:
+            texts = table.written.get(key, frame.index).dropna()
+            frame.index = pd.Index(as_text(texts), name=frame.index.name)
             table.frame = frame
         if table.labels is not None:
             table.labels.index = table.frame.index
@@ -507,7 +505,8 @@ def _read_classes(table: Table, request: Request) -> Any:
         values = _as_classes(frame.iloc[:, labels]).rename(table.path.name)
         if names is None:
             return values
-        index = pd.Index(as_text(frame.iloc[:, names]))
+        texts = table.written.get(frame.columns[names], frame.iloc[:, names])
+        index = pd.Index(as_text(texts))
         if index.has_duplicates:
             twice = index[index.duplicated()][0]
             raise FileFormatError(f"{twice!r} occurs repeatedly in its column of sample names")
@@ -523,8 +522,7 @@ def _as_classes(column: Any) -> Any:
 
 def _merge_labels(tables: Sequence[Table]) -> Any:
     """Return the labels in columns of the tables; None if there are none."""
-    found = [table for table in tables if table.labels is not None]
-    if not found:
+    if not (found := [table for table in tables if table.labels is not None]):
         return None
     sources = ", ".join(table.path.name for table in found)
     merged = pd.concat([table.labels for table in found]).rename(sources)

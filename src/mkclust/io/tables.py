@@ -16,14 +16,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
-from itertools import islice, zip_longest
+from itertools import islice, takewhile, zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..data.alignment import as_text, is_key_name
+from ..data.alignment import as_text, is_key_name, may_be_key_name, names_each_row
 from ..data.values import SHOWN, list_names
 from ..exceptions import FileFormatError, InputError
 from .files import TABLES, TEXTS, as_path, check_regular, kind_of, naming, parsing, view_name
@@ -62,6 +62,10 @@ class Table:
         A column of classes, set aside.
     turned : bool
         Whether it was transposed because of its names.
+    id : str or False, optional
+        The column with the sample names, if it is given; False for none.
+    written : dict of Series
+        Columns of numbers that may name the samples, as text, where that differs: 1E02, 2.10.
     """
 
     name: str
@@ -72,11 +76,19 @@ class Table:
     decimal: str = "."
     labels: Any = None
     turned: bool = False
+    id: str | bool | None = None
+    written: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def named(self) -> bool:
         """Whether the rows have names, as texts."""
         return self.frame.index.dtype.kind not in "iu"
+
+    @property
+    def filled(self) -> Any:
+        """The frame without the empty rows that have no name."""
+        gaps = not self.named and self.frame.iloc[:, :1].isna().to_numpy().any()
+        return self.frame.dropna(how="all", ignore_index=True) if gaps else self.frame
 
     @property
     def columns(self) -> list[str]:
@@ -88,7 +100,7 @@ class Table:
         return None if self.columns == [str(p) for p in range(len(self.columns))] else self.columns
 
 
-def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
+def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None, id: str | None = None) -> Any:
     """Read one table, with all its columns, as a frame.
 
     Parameters
@@ -98,11 +110,13 @@ def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
         may hold something.
     sep, decimal : str, optional
         Character between cells and decimal sign of a text table; found by default.
+    id : str, optional
+        The column with the sample names.
 
     Returns
     -------
     frame : DataFrame
-        Columns of codes with leading zeros are text.
+        Columns of codes with leading zeros, and of sample names that are written so, are text.
 
     Raises
     ------
@@ -114,9 +128,11 @@ def read_table(path: Any, *, sep: Sign = None, decimal: Sign = None) -> Any:
         check_regular(file)
         if kind_of(file) not in TABLES:
             raise FileFormatError(f"not a table: {kind_of(file)}; tables are {', '.join(TABLES)}")
-        table = Table(view_name(file), file)
+        table = Table(view_name(file), file, id=id)
         load_table(table, sep, decimal)
-        return table.frame
+        texts = {name: text for name, text in table.written.items() if is_key_name(str(name))}
+        frame = table.frame.assign(**texts)
+        return frame if table.named else frame.dropna(how="all")
 
 
 def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
@@ -128,7 +144,7 @@ def load_table(table: Table, sep: Sign = None, decimal: Sign = None) -> None:
             _load_text(table, sep, decimal)
     elif kind == ".parquet":
         with parsing("Parquet file", "write it again, with one column per feature"):
-            table.frame = _load_parquet(table.path)
+            _load_parquet(table)
     else:
         sheets, _ = read_sheets(table.path) if table.text is None else ([table], [])
         if len(sheets) > 1:
@@ -194,8 +210,8 @@ def not_numeric(table: Table) -> str:
 def _load_text(table: Table, sep: Sign, decimal: Sign) -> None:
     opened: Any = gzip.open if table.path.suffix.lower() == ".gz" else open
     with opened(table.path, "rb") as file:
-        marks = (b"\xff\xfe", b"\xfe\xff")  # of Excel's Unicode text
-        encoding = "utf-16" if file.read(2) in marks else "utf-8-sig"
+        marked = file.read(2) in (b"\xff\xfe", b"\xfe\xff")  # as Excel's Unicode text
+    encoding = "utf-16" if marked else "utf-8-sig"
     opener = partial(opened, table.path, "rt", encoding=encoding, newline="")
     _parse(table, opener, table.path, sep, decimal, encoding)
 
@@ -222,21 +238,30 @@ def _parse(
     sep = sep or _find_separator(lines, decimal)
     rows, ends = _split(lines, sep)
     commented = _split([line.lstrip("#! ") for line in comments[-1:]], sep)[0]
-    names, body, skipped = _find_header(rows), rows, len(comments)
+    names, body, start = _find_header(rows, table.notes), rows, 0
     if names is not None:
-        body, skipped = rows[1:], skipped + ends[0]
+        body, start = rows[1:], ends[0]
     elif commented and len(commented[0]) == len(rows[0]):  # as numpy.savetxt writes the header
         names = [name.strip() for name in commented[0]]
     table.decimal = decimal or _find_decimal(body, table.notes)
     texts = any(is_text(row[0]) for row in body)
+    titles = ["", *names] if names and len(names) < len(body[0]) else names or []
+    keys = [p for p, n in enumerate(titles) if n in ("", table.id) or may_be_key_name(n)]
+    kinds = {p: str for p in (*_codes(body), *keys) if p or not texts}
+    empty = _count_blank(lines[start:])  # pandas needs a row that shows how many cells there are
+    skipped = len(comments) + start + empty
     frame = pd.read_csv(
         source, sep=r"\s+" if sep == " " else sep, header=None, index_col=False, skiprows=skipped,
         encoding=encoding, decimal=table.decimal, skipinitialspace=True,
         float_precision=None if encoding else "round_trip",  # cells of a workbook are exact
         comment="!" if any(line.startswith("!") for line in comments) else None,
-        dtype=dict.fromkeys(_codes(body), str) or None, na_values=SPELLED, keep_default_na=False,
+        dtype=kinds or None, na_values=SPELLED, keep_default_na=False, skip_blank_lines=False,
         converters={0: lambda cell: cell or np.nan} if texts else None,  # a sample named NA
     )  # fmt: skip
+    if empty or frame.iloc[-1].isna().all():
+        with opener() as file:
+            last = len(frame) - _count_blank([*file][::-1])
+        frame = frame.reindex(range(-empty, last)).reset_index(drop=True)
     table.frame = _finish(frame, names, table, sep)
     width = table.frame.shape[1] + table.named
     if frame.iloc[:, width - 1].isna().any():
@@ -244,33 +269,38 @@ def _parse(
             _refuse_short_rows(islice(file, skipped, None), sep, width, skipped)
 
 
+def _count_blank(lines: Sequence[str]) -> int:
+    """Return how many lines are blank before the first that is not."""
+    return len(list(takewhile(lambda line: not line.strip("\r\n "), lines)))
+
+
 def _refuse_short_rows(lines: Iterator[str], sep: str, width: int, skipped: int) -> None:
     """Refuse rows that have fewer cells than the table columns, which pandas fills."""
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep == " ")
     for row in reader:
-        if row and len(row) < width and not row[0].startswith("!"):
+        if "".join(row).strip() and len(row) < width and not row[0].startswith("!"):
             line = skipped + reader.line_num
             raise FileFormatError(f"line {line} has {len(row)} cells, but others have {width}")
 
 
 def _sheet_as_text(book: Any, sheet: str) -> str:
-    """Return a sheet as a .csv file would have it, without empty rows."""
+    """Return a sheet as a .csv file would have it, without empty rows around it."""
     grid = book.parse(sheet, header=None, dtype=object, keep_default_na=False, na_values=[""])
-    cells = grid.dropna(how="all").map(lambda cell: int(cell) if isinstance(cell, bool) else cell)
+    held = grid.notna().any(axis=1)
+    cells = grid[held.cummax() & held[::-1].cummax()]
+    cells = cells.map(lambda cell: int(cell) if isinstance(cell, bool) else cell)
     return str(cells.to_csv(header=False, index=False)) if cells.size else ""
 
 
-def _load_parquet(path: Path) -> Any:
-    frame = pd.read_parquet(path)
+def _load_parquet(table: Table) -> None:
+    frame = pd.read_parquet(table.path)
     frame = frame.set_axis(frame.columns.astype(str), axis=1)
     if not frame.columns.is_unique or not frame.size:
         raise FileFormatError("it needs rows, and columns with different names")
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.set_axis(pd.Index(as_text(frame.index), name=frame.index.name))
-    for p, kind in enumerate(frame.dtypes):
-        if getattr(kind, "kind", "O") not in "iufbmM":
-            frame.isetitem(p, _typed(frame.iloc[:, p].astype(object), "."))
-    return frame
+    table.frame = frame
+    _convert(table, False)
 
 
 def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
@@ -290,18 +320,17 @@ def _finish(frame: Any, names: list[str] | None, table: Table, sep: str) -> Any:
         frame = frame.iloc[:, :width].copy()
     if names is not None:
         frame.columns = names
-    for p, kind in enumerate(frame.dtypes):
-        if kind.kind == "O":
-            frame.isetitem(p, _typed(frame.iloc[:, p], table.decimal))
     if not frame.size:
         raise FileFormatError("it has no rows, or no columns")
     first = frame.iloc[:, 0]
-    has_names = row_names or first.dtype == object or is_key_name(str(frame.columns[0]))
+    texts = first.dtype.kind == "O" and _typed(first, table.decimal).dtype == object
+    has_names = row_names or texts or is_key_name(str(frame.columns[0]))
     if has_names and first.isna().any():  # without names, an empty row is a sample that is missing
-        empty = frame.isna().all(axis=1)
-        notes += [f"{int(empty.sum())} empty rows were left out."] if empty.any() else []
-        frame = frame[~empty].reset_index(drop=True)
-    if row_names or (names is None and first.dtype == object):
+        empty = len(frame) - len(frame := frame.dropna(how="all", ignore_index=True))
+        notes += [f"{empty} empty rows were left out."] if empty else []
+    table.frame = frame
+    _convert(table, row_names)
+    if row_names or (names is None and texts):
         rows, frame = as_text(frame.iloc[:, 0]), frame.iloc[:, 1:]
         frame.index = rows  # set_axis would copy all cells
         frame.columns = range(frame.shape[1]) if names is None else frame.columns
@@ -324,10 +353,27 @@ def _has_row_names(frame: Any, width: int, sep: str) -> bool:
     return bool(numbers.isna().all() or (numbers.is_unique and ordered and width > 1))
 
 
-def _typed(column: Any, decimal: str) -> Any:
+def _convert(table: Table, row_names: bool) -> None:
+    """Convert columns of objects to numbers where every cell is one, but sample names to text."""
+    frame = table.frame
+    for p, (name, kind) in enumerate(frame.dtypes.items()):
+        if getattr(kind, "kind", "O") in "iufbmM":
+            continue
+        column = frame.iloc[:, p].astype(object)
+        typed, text = (_typed(column, table.decimal, written) for written in (False, True))
+        first = p == 0 and frame.shape[1] > 1 and table.id is not False and is_key_name(str(name))
+        if first or name == table.id or (p == 0 and row_names):
+            typed = text
+        elif text.dtype != typed.dtype and names_each_row(typed.dropna()):
+            table.written[name] = text
+        frame.isetitem(p, typed)
+
+
+def _typed(column: Any, decimal: str, written: bool = False) -> Any:
     """Return a column of objects as numbers where every cell is one, otherwise as text.
 
-    Different codes of which some begin with 0 stay text.
+    Different codes of which some begin with 0 stay text, and with `written` all numbers that are
+    not written as `as_text` writes them.
     """
     cells = column.dropna()
     if pd.api.types.infer_dtype(cells) == "boolean":
@@ -336,6 +382,7 @@ def _typed(column: Any, decimal: str) -> Any:
     if not _numbers(text[:1], decimal).isna().any():  # most texts show it in the first cell
         numbers = _numbers(text, decimal)
         codes = text.str.match(r"0\d").any() and text.is_unique
+        codes |= written and text.str.removesuffix(".0").tolist() != as_text(numbers)
         text = text if codes or numbers.isna().any() else numbers
     return text.reindex(column.index)
 
@@ -350,8 +397,8 @@ def _numbers(text: Any, decimal: str) -> Any:
 # ---------------------------------------------------------------- the form of a table
 
 
-def _find_header(rows: Rows) -> list[str] | None:
-    """Return the names of the columns; None without a header."""
+def _find_header(rows: Rows, notes: list[str]) -> list[str] | None:
+    """Return the names of the columns; None without a header. A header of numbers is noted."""
     header = bool(rows) and _is_header(rows)
     if len(rows) <= header:
         raise FileFormatError("it has a header but no rows" if header else "it has no rows")
@@ -360,6 +407,8 @@ def _find_header(rows: Rows) -> list[str] | None:
     names = [name.strip() for name in rows[0]]
     while len(names) > 1 and not names[-1]:
         names.pop()
+    if not any(map(is_text, names)):
+        notes.append(f"first row taken as column names: {', '.join(names[:SHOWN])}")
     return names
 
 
@@ -444,8 +493,7 @@ def _split(lines: Sequence[str], sep: str) -> tuple[Rows, list[int]]:
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep == " ")
     rows, ends = [], []
     for row in reader:
-        cells = list(filter(None, row)) if sep == " " else row
-        if cells:
+        if cells := list(filter(None, row)) if sep == " " else row:
             rows.append(cells)
             ends.append(reader.line_num)
     csv.field_size_limit(limit)
@@ -454,8 +502,7 @@ def _split(lines: Sequence[str], sep: str) -> tuple[Rows, list[int]]:
 
 def _first_lines(file: Iterator[str]) -> tuple[list[str], list[str]]:
     """Return the comments at the top, and the lines that show how a table is written."""
-    comments: list[str] = []
-    lines: list[str] = []
+    comments, lines = list[str](), list[str]()
     for line in file:
         top = not lines and (line.startswith(("#", "!")) or (comments and not line.strip()))
         (comments if top else lines).append(line)

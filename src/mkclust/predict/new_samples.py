@@ -249,7 +249,13 @@ class OutOfSample(  # type: ignore[call-arg]
     def _new_samples(self, X: Any) -> Any:
         """Return new samples as MultiView or LargeViews, with the views and columns of the fit."""
         check_is_fitted(self)
-        return self._new_kernel_rows(X) if self._extension.kernels else self._new_views(X)
+        views = self._new_kernel_rows(X) if self._extension.kernels else self._new_views(X)
+        if self._log and not views.log:
+            raise InputError(
+                "the model was fitted to logarithms of counts (--log): give new samples as "
+                "prepare_views(views, log=True), with prepare_views of mkclust.data.preparation"
+            )
+        return views
 
     def _embed(self, views: Any, X: Any, self_similarity: Any) -> Iterator[np.ndarray]:
         """Yield rows of the embedding of new samples, block by block."""
