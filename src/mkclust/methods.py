@@ -19,7 +19,7 @@ from .exceptions import FileFormatError, InputError
 from .graph_fusion import GraphFusion
 from .inspection.choose_k import choose_k
 from .inspection.verdict import verdict as verdict_on
-from .io.models import ADVICE, Archive, read_archive, rebuilding
+from .io.models import ADVICE, Archive, check_shape, read_archive, rebuilding
 from .predict.new_samples import Extension
 from .progress import listening
 
@@ -169,14 +169,8 @@ def _model(found: Archive) -> MultiViewClusterer:
         setattr(model, name, value)
     n = len(model.labels_)
     if "embedding_" in found.fitted:
-        _check_shape(model.embedding_.shape[:1], (n,), "its embedding")
+        check_shape(model.embedding_.shape[:1], (n,), "its embedding")
     for name, kind in (("_extension", Extension), ("_imputation", Imputation)):
         if not isinstance(found.fitted.get(name), kind | None):
             raise FileFormatError(f"its {name[1:]} is of an unknown kind: {ADVICE}")
     return model
-
-
-def _check_shape(shape: tuple[int, ...], expected: tuple[int, ...], what: str) -> None:
-    """Refuse an array from a file whose shape contradicts the rest of the file."""
-    if shape != expected:
-        raise FileFormatError(f"{what} has shape {shape} instead of {expected}: it is damaged")

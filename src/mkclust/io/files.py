@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -64,7 +66,8 @@ def check_regular(path: Path) -> None:
         raise FileFormatError("not a regular file")
     if size == 0:
         raise FileFormatError("the file is empty")
-    path.open("rb").close()  # reports a missing permission here, not as damage later
+    with path.open("rb"):  # reports a missing permission here, not as damage later
+        pass
 
 
 def is_result(path: Path) -> bool:
@@ -158,3 +161,18 @@ def hdf5_attribute(thing: Any, name: str) -> Any:
     """Return an attribute of an HDF5 object, or None if there is none; bytes are decoded."""
     value = thing.attrs.get(name)
     return value.decode("latin1") if isinstance(value, bytes) else value
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a temporary binary file that replaces the target if the block ends without error."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name[:30]}.{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            yield file
+        if target.exists():
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -27,8 +27,10 @@ ADVICE = "write it again with .write() of MuData or AnnData"
 def variables(path: Path) -> list[Variable]:
     """Describe the matrices of the file by their paths; X of each modality is a view."""
     with parsing(f"{path.suffix} file", ADVICE), h5py.File(path, "r") as file:
-        found = _matrices(_open(file))
-        return [Variable(n, m.kind, m.shape, m.dtype, "views" * is_x) for n, m, is_x in found]
+        return [
+            Variable(place, found.kind, found.shape, found.dtype, "views" if is_x else "")
+            for place, found, is_x in _matrices(_open(file))
+        ]
 
 
 def read_views(path: Path, request: Request) -> MultiView:

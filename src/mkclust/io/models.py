@@ -21,9 +21,8 @@ import scipy.sparse as sp
 
 from .._version import __version__
 from ..exceptions import FileFormatError, InputError
-from ..replacing import replacing
 from . import npz
-from .files import as_path, check_regular, naming, parsing, sound_sparse
+from .files import as_path, check_regular, naming, parsing, replacing, sound_sparse
 
 FORMAT = "mkclust model"
 SCHEMA = 3
@@ -103,7 +102,10 @@ def write_archive(
     target = as_path(path)
     arrays: dict[str, Any] = {}
     document = {
-        **{"format": FORMAT, "schema": SCHEMA, "version": __version__, "kind": kind},
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "version": __version__,
+        "kind": kind,
         "parameters": {n: _pack(v, f"parameter {n}", arrays) for n, v in parameters.items()},
         "fitted": {name: _pack(value, name, arrays) for name, value in fitted.items()},
     }
@@ -137,7 +139,8 @@ def read_archive(path: str | os.PathLike[str]) -> Archive:
         if document.get("schema") != SCHEMA:
             written = f"{document.get('schema')!r} of mkclust {document.get('version')!r}"
             raise FileFormatError(f"schema {written}; mkclust {__version__} reads {SCHEMA}")
-        if odd := [name for name, value in arrays.items() if isinstance(value, npz.Unreadable)]:
+        odd = [name for name, value in arrays.items() if isinstance(value, npz.Unreadable)]
+        if odd:
             raise FileFormatError(f"{odd[0]} holds Python objects, which are not read: {ADVICE}")
         parts = (
             {name: _unpack(value, arrays) for name, value in document[part].items()}
@@ -151,6 +154,12 @@ def rebuilding(path: str | os.PathLike[str]) -> Iterator[None]:
     """Report errors raised while a model is built from an archive as errors of the file."""
     with naming(as_path(path)), parsing("saved model", ADVICE):
         yield
+
+
+def check_shape(shape: tuple[int, ...], expected: tuple[int, ...], what: str) -> None:
+    """Refuse an array from a file whose shape contradicts the rest of the file."""
+    if shape != expected:
+        raise FileFormatError(f"{what} has shape {shape} instead of {expected}: it is damaged")
 
 
 # ---------------------------------------------------------------- values as JSON

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -103,7 +104,8 @@ def read(
         from .untrusted import call_in_child
 
         return call_in_child("read", path, vars(request), memory_limit, time_limit)
-    if (file := _archive(path)) is None:
+    file = _archive(path)
+    if file is None:
         return _read_tables(path, request)
     beside = _find_table(labels)
     with naming(file):
@@ -192,9 +194,10 @@ def _archive(path: Paths) -> Path | None:
         return None
     file = as_path(path)
     with naming(file):
-        if not file.is_dir():
-            check_readable(file)
-        return None if file.is_dir() or kind_of(file) in TABLES else file
+        if file.is_dir():
+            return None
+        check_readable(file)
+        return None if kind_of(file) in TABLES else file
 
 
 def _load_archive(file: Path) -> dict[str, Any]:
@@ -276,7 +279,7 @@ def _natural(file: Path) -> str:
 def _list_sheets(file: Path, notes: list[str]) -> list[Table]:
     """Return the table in a file, or those in the sheets of a workbook."""
     if kind_of(file) == ".xlsx" and file.is_file():
-        with files.collect([]):  # reported when the table is read, with those of other files
+        with suppress(InputError):  # reported when the table is read, with those of other files
             sheets, ignored = read_sheets(file)
             notes += ignored
             return sheets
@@ -343,10 +346,12 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
     def join(some: list[Table]) -> MultiView:
         return MultiView(
             [table.frame if table.named else table.frame.to_numpy() for table in some],
-            names=[table.name for table in some], kernels=kernels, notes=notes,
+            names=[table.name for table in some],
+            kernels=kernels,
             labels=classes if len(some) == len(every) else None,
+            notes=notes,
             feature_names=None if kernels else [table.feature_names for table in some],
-        )  # fmt: skip
+        )
 
     joined = _together(tables, problems, join) if tables else None
     if isinstance(joined, MultiView) and not problems:
@@ -522,7 +527,8 @@ def _as_classes(column: Any) -> Any:
 
 def _merge_labels(tables: Sequence[Table]) -> Any:
     """Return the labels in columns of the tables; None if there are none."""
-    if not (found := [table for table in tables if table.labels is not None]):
+    found = [table for table in tables if table.labels is not None]
+    if not found:
         return None
     sources = ", ".join(table.path.name for table in found)
     merged = pd.concat([table.labels for table in found]).rename(sources)

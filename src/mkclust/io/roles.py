@@ -34,7 +34,9 @@ FEATURE_NAMES = re.compile(
     r"((hugo|entrez|ensembl)?gene|entrez|ensembl|probe(set)?|feature|cpg|mirna|protein|transcript)"
     r"(s|id|name|symbol)?|(hugo)?symbol|idref|compositeelementref|cytoband|metabolite"
 )
-FEATURE_PATTERN = re.compile(r"(?i)ENS[A-Z]*[GTP]\d{8,}.*|cg\d{8}|(hsa|mmu)-(mir|let)-.*|rs\d{4,}")
+FEATURE_PATTERN = re.compile(
+    r"ENS[A-Z]*[GTP]\d{8,}.*|cg\d{8}|(hsa|mmu)-(mir|let)-.*|rs\d{4,}", re.I
+)
 GENES = {
     "ACTB", "AKT1", "BRAF", "BRCA1", "BRCA2", "CD4", "CD8A", "CDKN2A", "EGFR", "ERBB2", "ESR1",
     "GAPDH", "KRAS", "MKI67", "MYC", "PIK3CA", "PTEN", "PTPRC", "RB1", "STAT3", "TNF", "TP53",
@@ -262,10 +264,11 @@ def assign(
         notes.append(f"Ignored {_list_variables(ignored)}: choose with views=... or labels=...")
     return roles | {variable.name: "ignored" for variable in ignored}, {
         "views": {name: view.T if turned else view for name, view in views.items()},
+        "kernels": kernels,
         "labels": None if labels is None else as_labels(loaded[labels.name], labels.name),
         "index": None if index is None else as_labels(loaded[index.name], index.name),
-        "kernels": kernels, "notes": notes,
-    }  # fmt: skip
+        "notes": notes,
+    }
 
 
 def _choose_labels(variables: Sequence[Variable], wanted: Name) -> Variable | None:
@@ -342,7 +345,8 @@ def _separate_matrices(matrices: Sequence[Variable], samples: int | None) -> lis
         by_axis = ([v for v in matrices if v.shape[axis] == samples] for axis in (0, 1))
         matrices = next(filter(None, by_axis), matrices)
     elif len(rows) > 1 and len({v.shape[1] for v in matrices}) > 1:
-        matrices = [v for v in matrices if v.shape[0] == rows.most_common(1)[0][0]]
+        most = rows.most_common(1)[0][0]
+        matrices = [v for v in matrices if v.shape[0] == most]
     chosen = [v for v in matrices if not (is_kernel_name(v.name) and _are_square(v))] or matrices
     return sorted(chosen, key=lambda v: int("0" + re.split(r"\D", v.name[-9:])[-1]))
 
@@ -481,7 +485,8 @@ def as_labels(value: Any, name: str = "") -> np.ndarray:
     if labels.dtype.kind in "OU":
         return np.char.strip(labels.astype(str))
     if labels.dtype.kind == "f":
-        if len(odd := np.flatnonzero(~np.isfinite(labels))):
+        odd = np.flatnonzero(~np.isfinite(labels))
+        if len(odd):
             why = f"the label of sample {odd[0]} is missing or infinite"
             raise FileFormatError(f"labels {name}: {why}; pass labels=False for none")
         # larger integers are not all representable as floats

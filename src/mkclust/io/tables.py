@@ -210,8 +210,8 @@ def not_numeric(table: Table) -> str:
 def _load_text(table: Table, sep: Sign, decimal: Sign) -> None:
     opened: Any = gzip.open if table.path.suffix.lower() == ".gz" else open
     with opened(table.path, "rb") as file:
-        marked = file.read(2) in (b"\xff\xfe", b"\xfe\xff")  # as Excel's Unicode text
-    encoding = "utf-16" if marked else "utf-8-sig"
+        marks = (b"\xff\xfe", b"\xfe\xff")  # of Excel's Unicode text
+        encoding = "utf-16" if file.read(2) in marks else "utf-8-sig"
     opener = partial(opened, table.path, "rt", encoding=encoding, newline="")
     _parse(table, opener, table.path, sep, decimal, encoding)
 
@@ -255,13 +255,14 @@ def _parse(
         encoding=encoding, decimal=table.decimal, skipinitialspace=True,
         float_precision=None if encoding else "round_trip",  # cells of a workbook are exact
         comment="!" if any(line.startswith("!") for line in comments) else None,
-        dtype=kinds or None, na_values=SPELLED, keep_default_na=False, skip_blank_lines=False,
+        dtype=kinds or None, na_values=SPELLED, keep_default_na=False,
         converters={0: lambda cell: cell or np.nan} if texts else None,  # a sample named NA
+        skip_blank_lines=False,
     )  # fmt: skip
     if empty or frame.iloc[-1].isna().all():
         with opener() as file:
-            last = len(frame) - _count_blank([*file][::-1])
-        frame = frame.reindex(range(-empty, last)).reset_index(drop=True)
+            frame = frame.reindex(range(-empty, len(frame) - _count_blank([*file][::-1])))
+        frame = frame.reset_index(drop=True)
     table.frame = _finish(frame, names, table, sep)
     width = table.frame.shape[1] + table.named
     if frame.iloc[:, width - 1].isna().any():
@@ -360,7 +361,9 @@ def _convert(table: Table, row_names: bool) -> None:
         if getattr(kind, "kind", "O") in "iufbmM":
             continue
         column = frame.iloc[:, p].astype(object)
-        typed, text = (_typed(column, table.decimal, written) for written in (False, True))
+        typed = text = _typed(column, table.decimal)
+        if typed.dtype != object:
+            text = _typed(column, table.decimal, True)
         first = p == 0 and frame.shape[1] > 1 and table.id is not False and is_key_name(str(name))
         if first or name == table.id or (p == 0 and row_names):
             typed = text
@@ -382,7 +385,8 @@ def _typed(column: Any, decimal: str, written: bool = False) -> Any:
     if not _numbers(text[:1], decimal).isna().any():  # most texts show it in the first cell
         numbers = _numbers(text, decimal)
         codes = text.str.match(r"0\d").any() and text.is_unique
-        codes |= written and text.str.removesuffix(".0").tolist() != as_text(numbers)
+        if written and text.str.removesuffix(".0").tolist() != as_text(numbers):
+            codes = True
         text = text if codes or numbers.isna().any() else numbers
     return text.reindex(column.index)
 
@@ -493,7 +497,8 @@ def _split(lines: Sequence[str], sep: str) -> tuple[Rows, list[int]]:
     reader = csv.reader(lines, delimiter=sep, skipinitialspace=sep == " ")
     rows, ends = [], []
     for row in reader:
-        if cells := list(filter(None, row)) if sep == " " else row:
+        cells = list(filter(None, row)) if sep == " " else row
+        if cells:
             rows.append(cells)
             ends.append(reader.line_num)
     csv.field_size_limit(limit)
@@ -502,7 +507,8 @@ def _split(lines: Sequence[str], sep: str) -> tuple[Rows, list[int]]:
 
 def _first_lines(file: Iterator[str]) -> tuple[list[str], list[str]]:
     """Return the comments at the top, and the lines that show how a table is written."""
-    comments, lines = list[str](), list[str]()
+    comments: list[str] = []
+    lines: list[str] = []
     for line in file:
         top = not lines and (line.startswith(("#", "!")) or (comments and not line.strip()))
         (comments if top else lines).append(line)

@@ -51,11 +51,13 @@ def call_in_child(
     most = physical_memory() / 2 if memory_limit is None else memory_limit
     if not most > 0 or not time_limit > 0:
         raise InputError("memory_limit and time_limit must be positive")
-    paths = os.fspath(path) if isinstance(path, (str, os.PathLike)) else list(map(os.fspath, path))
+    one = isinstance(path, (str, os.PathLike))
+    paths = os.fspath(path) if one else list(map(os.fspath, path))
     with TemporaryDirectory(prefix="mkclust-") as folder:
         target = Path(folder, "result.npz")
         order = [function, paths, dict(options), int(most), str(target)]
-        if how := _run(json.dumps(order), time_limit):
+        how = _run(json.dumps(order), time_limit)
+        if how:
             raise FileFormatError(
                 f"{str(paths)[:200]}: the process that read it {how}; it is damaged, or needs more "
                 f"than {most / 2**30:.1f} GiB or {time_limit:g} seconds (memory_limit, time_limit)"

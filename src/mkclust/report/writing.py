@@ -28,8 +28,8 @@ from ..inspection import (
     view_influence,
 )
 from ..inspection.fitting import refit_all
+from ..io.files import replacing
 from ..large.views import LargeViews
-from ..replacing import replacing
 
 MOST_ROWS = 1_000_000  # a page of rows that are read in chunks lists no more samples
 
