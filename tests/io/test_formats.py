@@ -193,7 +193,7 @@ def test_genes_by_samples_are_transposed_by_names(tmp_path):
     views = read(tmp_path)
     np.testing.assert_array_equal(views["rna"], rna)
     assert views.feature_names[1].tolist()[:2] == ["TP53", "TP53.1"]
-    save(tmp_path, rna=rna.T, protein=protein.T[NAMES[::-1]])
+    save(tmp_path, rna=rna.T.rename_axis("gene"), protein=protein.T[NAMES[::-1]])
     views = read(tmp_path)
     np.testing.assert_array_equal(pd.DataFrame(views["rna"], views.index).loc[NAMES], rna)
     assert read(tmp_path, transpose=False, views=["rna"]).widths == (60,)

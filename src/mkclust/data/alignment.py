@@ -368,9 +368,6 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
         p for p, own in enumerate(rows)
         if own and all(own.isdisjoint(other) for other in rows if other is not own)
     ]  # fmt: skip
-    if len(alone) == len(items) and _share_columns(items):
-        said = "Transposed: the tables share their columns, and no rows."
-        return [item.set_axis(item.columns.astype(str), axis="columns").T for item in items], [said]
     for p in alone:
         item, others = items[p], set().union(*(own for own in rows if own is not rows[p]))
         columns = [str(column) for column in item.columns]
@@ -383,13 +380,6 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
                 f"{len(columns)} samples x {len(item)} features."
             )
     return turned, notes
-
-
-def _share_columns(items: Sequence[Any]) -> bool:
-    """Return whether all of several frames are numbers and share most columns."""
-    headers = [set(item.columns.astype(str)) for item in items if not text_columns(item)]
-    numbers = len(headers) == len(items) > 1
-    return numbers and len(set.intersection(*headers)) > max(1, min(map(len, headers)) / 2)
 
 
 def place_rows(matrix: Any, rows: np.ndarray, kernels: bool) -> Any:
@@ -516,7 +506,7 @@ def _check_linked(indices: dict[str, Any]) -> None:
             raise InputError(
                 f"view {name!r} has no sample in common with any other view: its first is "
                 f"{index[0]!r}, that of {other!r} {there[0]!r}; are the names written alike (see "
-                "id=), and are the samples the rows of every table (see transpose=)?"
+                "id=), and are the samples the rows of every table (.T; of files transpose=True)?"
             )
 
 

@@ -426,7 +426,11 @@ def _name_features(table: Table) -> None:
 
 
 def _orient(tables: Sequence[Table], classes: Any, forced: bool | None, notes: list[str]) -> None:
-    """Transpose tables whose columns are samples: as asked, else by names."""
+    """Transpose tables whose columns are samples: as asked, else by names.
+
+    Tables that share columns but no rows may have genes as rows, or samples that are spelled
+    differently: they are transposed only if rows of one are named like features.
+    """
     if forced is not None:
         notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
         for table in tables if forced else ():
@@ -438,9 +442,26 @@ def _orient(tables: Sequence[Table], classes: Any, forced: bool | None, notes: l
     beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
     frames, names = [table.frame for table in tables], [table.name for table in tables]
     turned, more = turn_transposed([*frames, *beside], [*names, ""])
+    if not more and _list_features_as_rows(tables):
+        turned = [frame.set_axis(frame.columns.astype(str), axis="columns").T for frame in frames]
+        more = ["Transposed: the tables share their columns, and their rows are features."]
     notes += more
     for table, frame in zip(tables, turned, strict=False):
         table.frame, table.turned = frame, frame is not table.frame
+
+
+def _list_features_as_rows(tables: Sequence[Table]) -> bool:
+    """Return whether several tables of numbers share columns, no rows, and rows are features."""
+    if len(tables) < 2 or any(not t.named or text_columns(t.frame) for t in tables):
+        return False
+    headers = [set(table.columns) for table in tables]
+    rows = [name for table in tables for name in set(as_text(table.frame.index))]
+    return (
+        len(set.intersection(*headers)) > max(1, min(map(len, headers)) / 2)
+        and len(set(rows)) == len(rows)
+        and any(roles.lists_features(table.frame.index) for table in tables)
+        and not any(roles.lists_features(table.frame.columns) for table in tables)
+    )
 
 
 def _refuse_values(
