@@ -22,6 +22,9 @@ def test_frames_that_cannot_be_joined_are_refused():
     for views in ([twice, twice * 2], [twice]):
         with pytest.raises(InputError, match=r"several rows named \['x'\]"):
             MultiView(views)
+    for missing in (np.nan, None, ""):
+        with pytest.raises(InputError, match=r"'view2': row 1 has no sample name"):
+            MultiView([FRAME, FRAME.set_axis(["x", missing, "z"])])
     other = pd.DataFrame({"v": [1.0, 2]}, index=["X", "Y"])
     with pytest.raises(InputError, match=r"'first' has no sample in common.*'x'.*'second' 'X'"):
         MultiView({"first": FRAME, "second": other})

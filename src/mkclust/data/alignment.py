@@ -328,6 +328,8 @@ def align(
         Which views were reordered, and which lack which samples.
     """
     frames = [p for p, item in enumerate(items) if is_frame(item)]
+    for p in frames:
+        _refuse_missing_names(items[p].index, names[p])
     indices = _of_one_type([items[p].index for p in frames])
     first, named = indices[0], any(_has_names(items[p]) for p in frames)
     by_view = dict(zip([names[p] for p in frames], indices, strict=True))
@@ -454,6 +456,13 @@ def _of_one_type(indices: Sequence[Any]) -> list[Any]:
     if len({index.inferred_type for index in indices}) == 1 or any(i.nlevels > 1 for i in indices):
         return list(indices)
     return [pd.Index(as_text(index), name=index.name, dtype=object) for index in indices]
+
+
+def _refuse_missing_names(index: Any, name: str) -> None:
+    missing = np.flatnonzero(index.isna() | (index == ""))
+    if len(missing):
+        found = repr(index[missing[0]])
+        raise InputError(f"view {name!r}: row {missing[0]} has no sample name, but {found}")
 
 
 def _check_unique(indices: dict[str, Any]) -> None:
