@@ -39,6 +39,12 @@ def test_a_sample_that_is_spelled_in_two_ways_is_said(names):
         assert len(MultiView([FRAME.set_axis([name, "y", "z"]) for name in names])) == 4
 
 
+def test_an_index_does_not_rename_frames():
+    for index in (["z", "y", "x"], [1, 2, 3]):
+        with pytest.raises(InputError, match="other sample names than index"):
+            MultiView([FRAME], index=index)
+
+
 def test_an_array_beside_frames_cannot_follow_their_order():
     part = FRAME.iloc[:2]
     assert len(MultiView([FRAME, FRAME * 2, np.ones((3, 1))])) == 3

@@ -182,7 +182,7 @@ def _recognize_keys(
     without = [p for p in unnamed if keys[p] is None]
     if not without:
         return keys, []
-    if len(without) < len(unnamed) and _are_numbered([items[p] for p in without]):
+    if len(without) < len(unnamed) and _are_numbered(items[p].index for p in without):
         with_key = next(p for p in unnamed if keys[p] is not None)
         raise InputError(
             f"view {names[with_key]!r} has the sample names in column {keys[with_key]!r}, but view "
@@ -194,9 +194,9 @@ def _recognize_keys(
     return {}, []
 
 
-def _are_numbered(frames: Sequence[Any]) -> bool:
-    """Return whether the rows of all frames are only numbered 0, 1, ..."""
-    return all(np.array_equal(frame.index, np.arange(len(frame))) for frame in frames)
+def _are_numbered(indices: Iterable[Any]) -> bool:
+    """Return whether the rows are only numbered 0, 1, ..."""
+    return all(np.array_equal(index, np.arange(len(index))) for index in indices)
 
 
 def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
@@ -340,7 +340,7 @@ def align(
         if named and len(frames) < len(items):
             _warn_of_position(items, names)
         return (None,) * len(items), first.to_numpy(), []
-    if _are_numbered([items[p] for p in frames]):
+    if _are_numbered(items[p].index for p in frames):
         sizes = ", ".join(f"{names[p]} {len(items[p])}" for p in frames)
         raise InputError(
             f"views must have the same rows, got {sizes}, and none has sample names: make them the "
@@ -422,6 +422,16 @@ def order_columns_as_rows(kernel: Any) -> Any:
     """Reorder the columns of a kernel's frame as its rows, where both have the sample names."""
     same = is_frame(kernel) and kernel.index.is_unique and set(kernel.columns) == set(kernel.index)
     return kernel.loc[:, kernel.index] if same else kernel
+
+
+def check_index(index: Any, samples: np.ndarray) -> Any:
+    """Return the index that was given; refuse one that renames the samples of frames."""
+    if not _are_numbered([samples]) and as_text(index) != as_text(samples):
+        raise InputError(
+            "the frames have other sample names than index, or in another order: leave index out",
+            parameter="index",
+        )
+    return index
 
 
 def order_labels(labels: Any, index: np.ndarray | None) -> Any:

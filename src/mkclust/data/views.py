@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ..exceptions import InputError
 from .alignment import (
     align,
+    check_index,
     order_columns_as_rows,
     order_labels,
     place_rows,
@@ -95,7 +96,7 @@ class MultiView(Views):
     labels : (n,) array-like, optional
         Known classes. Never used for clustering, only for evaluation.
     index : (n,) array-like, optional
-        Sample names; taken from the frames when they have an index.
+        Sample names of arrays; frames with names have theirs, and `index` must be the same.
     notes : sequence of str
         Decisions of a file reader.
     present : (n, m) booleans, optional
@@ -176,7 +177,8 @@ class MultiView(Views):
                 items, turned = turn_transposed(items, self.names)
                 notes = (*notes, *told, *turned)
             rows, samples, told = align(items, self.names)
-            notes, index = (*notes, *told), samples if index is None else index
+            notes = (*notes, *told)
+            index = samples if index is None else check_index(index, samples)
         columns = [None] * len(items) if feature_names is None else list(feature_names)
         if len(columns) != len(items):
             raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
