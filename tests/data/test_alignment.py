@@ -59,8 +59,12 @@ def test_an_array_beside_frames_cannot_follow_their_order():
 def test_labels_with_an_index_follow_the_samples():
     labels = pd.Series([30, 10, 20], index=["z", "x", "y"])
     np.testing.assert_array_equal(MultiView([FRAME], labels=labels).labels, [10, 20, 30])
-    with pytest.raises(InputError, match="labels"):
-        MultiView([FRAME], labels=labels.iloc[:2])
+    numbered = FRAME.set_axis(["0", "1", "2"])  # names are compared as text
+    whole = labels.set_axis([2, 0, 1])
+    np.testing.assert_array_equal(MultiView([numbered], labels=whole).labels, [10, 20, 30])
+    for wrong in (labels.iloc[:2], whole):
+        with pytest.raises(InputError, match="labels lacks"):
+            MultiView([FRAME], labels=wrong)
 
 
 def test_kernel_frames_are_aligned_by_rows_and_columns():

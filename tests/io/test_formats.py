@@ -162,7 +162,9 @@ def test_columns_of_labels_are_merged_and_must_agree(tmp_path):
 def test_labels_elsewhere_and_lists_of_tables(tmp_path):
     (tmp_path / "v").mkdir()
     save(tmp_path / "v", a="id,x\np,1\nq,2\n")
-    save(tmp_path, truth="id,kind\nq,dog\np,cat\n")
+    save(tmp_path, truth="id,kind\nq,dog\np,cat\n", b="id,y\nq,1\np,2\n", alone="1\n2\n")
+    with pytest.raises(FileFormatError, match=r"alone\.csv lacks 2 samples"):  # b is reordered
+        read([tmp_path / "v/a.csv", tmp_path / "b.csv"], labels=str(tmp_path / "alone.csv"))
     with h5py.File(tmp_path / "c.h5ad", "w") as file:
         file["X"], file["obs/_index"] = np.eye(2), np.array(["p", "q"], object)
     for path in ("v", "c.h5ad"):

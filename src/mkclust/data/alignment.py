@@ -435,17 +435,25 @@ def check_index(index: Any, samples: np.ndarray) -> Any:
 
 
 def order_labels(labels: Any, index: np.ndarray | None) -> Any:
-    """Return labels that have sample names in the order of the views; they may have more."""
-    if index is None or not hasattr(labels, "reindex") or not labels.index.is_unique:
+    """Return labels that have sample names in the order of the views; they may have more.
+
+    Names are compared as text. Without names, labels are taken by position if the samples have
+    none either.
+    """
+    if index is None or not hasattr(labels, "reindex"):
         return labels
-    lacking = [name for name in index if name not in labels.index]
-    if lacking and {labels.index.dtype.kind, index.dtype.kind} <= {"O", "U"}:  # both have names
-        raise InputError(
-            f"{labels.name or 'labels'} lacks {_count_samples(lacking)}; are the samples the rows "
-            "of every table (transpose=)? Pass labels=False for none",
-            parameter="labels",
-        )
-    return labels if lacking else labels.loc[index]
+    rows = rows_of(as_text(index), as_text(labels.index))
+    if rows.min() >= 0 and labels.index.is_unique:
+        return labels.iloc[rows]
+    if _are_numbered([index]):
+        return labels
+    lacking = index[rows < 0].tolist()
+    what = f"lacks {_count_samples(lacking)}" if lacking else "has repeated names"
+    raise InputError(
+        f"{getattr(labels, 'name', None) or 'labels'} {what}; are the samples the rows of every "
+        "table (transpose=)? Pass labels=False for none",
+        parameter="labels",
+    )
 
 
 def lacking_words(name: str, samples: Sequence[Any]) -> str:

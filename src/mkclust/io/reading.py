@@ -115,7 +115,7 @@ def read(
     if beside is None:
         return found
     notes = (*found.notes, f"Labels come from {beside.path.name}.")
-    return MultiView(found, labels=_read_classes(beside, request), notes=notes)
+    return MultiView(found, labels=_by_position(_read_classes(beside, request)), notes=notes)
 
 
 def inspect(
@@ -348,7 +348,7 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
             [table.frame if table.named else table.frame.to_numpy() for table in some],
             names=[table.name for table in some],
             kernels=kernels,
-            labels=classes if len(some) == len(every) else None,
+            labels=_by_position(classes, some) if len(some) == len(every) else None,
             notes=notes,
             feature_names=None if kernels else [table.feature_names for table in some],
         )
@@ -533,6 +533,13 @@ def _read_classes(table: Table, request: Request) -> Any:
             twice = index[index.duplicated()][0]
             raise FileFormatError(f"{twice!r} occurs repeatedly in its column of sample names")
         return values.set_axis(index)
+
+
+def _by_position(classes: Any, tables: Sequence[Table] = ()) -> Any:
+    """Return classes without names as an array, unless the rows of the tables are reordered."""
+    in_order = all(table.frame.index.equals(tables[0].frame.index) for table in tables)
+    unnamed = in_order and isinstance(getattr(classes, "index", None), pd.RangeIndex)
+    return classes.to_numpy() if unnamed else classes
 
 
 def _as_classes(column: Any) -> Any:
