@@ -35,6 +35,7 @@ KEYS = frozenset(
      "patient", *(owner + suffix for owner in OWNERS for suffix in (*SUFFIXES, *NUMBERS))}
 )  # fmt: skip
 POSSIBLE_KEYS = frozenset({*OWNERS, *NUMBERS, "pid", "uid", "sid", "eid", "iid", "mrn"})
+FEATURE = 3  # rank of whole numbers under any name, after those of keys
 FEW = 10  # rows: below, distinct whole numbers are no evidence for a key
 ROWS = "names of rows"  # the index of a table of annotations, in messages
 OVERLAP = 0.5  # share of the smaller table's key values that another table must have
@@ -174,8 +175,9 @@ def _recognize_keys(
     items: Sequence[Any], names: Sequence[str], unnamed: Sequence[int]
 ) -> tuple[dict[int, Any], list[str]]:
     """Return the key columns of frames whose index has no names, and notes."""
-    shared = _shared_key([items[p] for p in unnamed], [names[p] for p in unnamed])
-    if shared is not None:
+    of_tables = [names[p] for p in unnamed]
+    shared, rank = _shared_key([items[p] for p in unnamed], of_tables)
+    if rank < FEATURE:
         note = f"Column {shared!r} has the same distinct values in the tables: it is the key."
         return dict.fromkeys(unnamed, shared), [] if may_be_key_name(str(shared)) else [note]
     keys = {p: _own_key(items[p]) for p in unnamed}
@@ -189,8 +191,11 @@ def _recognize_keys(
             f"{names[without[0]]!r} has neither such a column nor an index of names: make the "
             "sample names the index of every frame, name the column by id=, or drop it"
         )
-    for p in unnamed:
-        _warn_of_first(items[p], names[p])
+    if shared is not None:
+        _warn_of_key(shared, of_tables)
+    else:
+        for p in unnamed:
+            _warn_of_first(items[p], names[p])
     return {}, []
 
 
@@ -199,39 +204,36 @@ def _are_numbered(indices: Iterable[Any]) -> bool:
     return all(np.array_equal(index, np.arange(len(index))) for index in indices)
 
 
-def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
-    """Return the column of several tables whose distinct values name the same samples, or None.
+def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> tuple[Any, int]:
+    """Return the column of several tables whose distinct values agree, or None, and its rank.
 
-    Columns named like keys come first, then texts, then whole numbers under any name. Columns
-    that pair the rows in different ways are refused, unless all of them are numbers, which are
-    then features, such as ranks.
+    Columns named like keys come first, then texts, then whole numbers under any name, which are
+    features. Keys that pair the rows in different ways are refused.
     """
     if len(frames) < 2:
-        return None
+        return None, FEATURE
     counts = [Counter(frame.columns) for frame in frames]
     common = [column for column in frames[0].columns if all(own[column] == 1 for own in counts)]
     ranks = {c: rank for c in common if (rank := _key_rank(frames, c)) is not None}
-    if not ranks:
-        return None
-    rank = min(ranks.values())
+    rank = min(ranks.values(), default=FEATURE)
     best = [column for column in common if ranks.get(column) == rank]
     pairings = (_pairing(frames, column) for column in best)
     if len(best) > 1 and any(a != b for a, b in pairwise(pairings)):
-        if rank == 3:
-            return None
+        if rank == FEATURE:
+            return None, rank
         raise InputError(
             f"columns {list_names(best)} of {', '.join(names)} could each name the "
             "samples, but pair the rows differently: say by id= which one does",
             parameter="id",
         )
-    return best[0]
+    return next(iter(best), None), rank
 
 
 def _key_rank(frames: Sequence[Any], column: Any) -> int | None:
     """Return how surely a column names the samples in all tables, 0 most; None for not at all."""
     name, texts = str(column), frames[0][column].dtype.kind not in "iufb"
-    rank = 0 if is_key_name(name) else 1 if may_be_key_name(name) else 2 if texts else 3
-    if rank == 3 and min(len(frame) for frame in frames) < FEW:
+    rank = 0 if is_key_name(name) else 1 if may_be_key_name(name) else 2 if texts else FEATURE
+    if rank == FEATURE and min(len(frame) for frame in frames) < FEW:
         return None
     if not all(names_each_row(_column(frame, column)) for frame in frames):
         return None
@@ -283,12 +285,16 @@ def _warn_of_first(frame: Any, name: str) -> None:
         return
     consecutive = float(first.max()) - float(first.min()) == len(first) - 1
     if consecutive or not all(_are_whole(other) for other in others):
-        warn(
-            f"view {name!r}: column {next(iter(frame.columns))!r} has a different whole number in "
-            "every row, as a key has, but is used as a feature; if it names the samples, make it "
-            "the index of the frame or name it by id=, otherwise drop it or pass an index",
-            KeyColumnWarning,
-        )
+        _warn_of_key(next(iter(frame.columns)), [name])
+
+
+def _warn_of_key(column: Any, names: Sequence[str]) -> None:
+    warn(
+        f"view {', '.join(map(repr, names))}: column {column!r} has a different whole number in "
+        "every row, as a key has, but is used as a feature; if it names the samples, make it the "
+        "index of the frame or name it by id=, otherwise drop it or pass an index",
+        KeyColumnWarning,
+    )
 
 
 def _are_whole(values: np.ndarray) -> bool:
