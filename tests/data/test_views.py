@@ -169,9 +169,10 @@ def test_what_is_no_set_of_views_is_refused(views, options, message):
         MultiView(views, **options)
 
 
-def test_a_list_is_several_views_where_one_part_is_a_table():
-    with pytest.raises(InputError, match="'view1': Expected 2D array, got 1D"):
-        GraphFusion(2).fit([np.ones(6), np.ones((6, 2))])
+@pytest.mark.parametrize("last", [np.ones((6, 2)), np.ones(6), pd.Series(np.ones(6))])
+def test_a_list_of_arrays_is_several_views(last):
+    with pytest.raises(InputError, match="'view1': Expected 2D array, got 1D array"):
+        GraphFusion(2).fit([np.ones(6), last])
 
 
 def test_repeated_names_of_columns_are_kept():

@@ -420,7 +420,7 @@ def is_several(X: Any) -> bool:
         return True
     if not isinstance(X, (list, tuple)):
         return False
-    if not X or any(len(getattr(item, "shape", ())) > 1 for item in X):
+    if not X or any(len(getattr(item, "shape", ())) > 0 for item in X):
         return True
     first = X[0]
     return isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) > 0
