@@ -404,8 +404,13 @@ def _turn_to(fitted: Names, view: Any) -> Any:
 
 
 def order_frame(what: str, view: Any, fitted: Names, exact: bool = False) -> Any:
-    """Return a frame with the fitted columns; unchanged where it or the fit has no names."""
-    order = None if fitted is None else column_order(what, fitted, column_names(view), exact)
+    """Return a frame with the fitted columns; unchanged where it or the fit has no names.
+
+    Where the fit has names, numbers of columns are names, too.
+    """
+    if fitted is None or not is_frame(view):
+        return view
+    order = column_order(what, fitted, np.array(list(map(str, view.columns)), dtype=object), exact)
     return view if order is None else view.iloc[:, order]
 
 
