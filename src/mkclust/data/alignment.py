@@ -67,7 +67,9 @@ def set_sample_names(
         The key column of every view.
     notes : list of str
     """
-    given = [key] * len(items) if key is None or isinstance(key, str) else list(key)
+    given = list(key) if isinstance(key, (list, tuple)) else [key] * len(items)
+    if len(given) != len(items):
+        raise InputError(f"{len(items)} views but id for {len(given)}", parameter="id")
     tables = [p for p, item in enumerate(items) if is_frame(item)]
     keys: dict[int, Any] = {}
     for p in tables:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..exceptions import InputError
+from ..exceptions import EntryTypeError, InputError
 from .alignment import (
     align,
     check_index,
@@ -21,6 +21,7 @@ from .alignment import (
 )
 from .values import (
     ABSENT,
+    COUNTS,
     KERNEL,
     KINDS,
     as_matrix,
@@ -156,20 +157,21 @@ class MultiView(Views):
             index = views.index if index is None else index
             notes = notes or views.notes
             kinds = views.kinds if kinds is None and kernels == views.kernels else kinds
-        if id is not None and (index is not None or kernels or isinstance(views, MultiView)):
-            raise InputError(
-                "id names a column of tables: views that are joined already, kernels and views "
-                "with an index have none",
-                parameter="id",
-            )
         items, found = _list_views(views, kernels)
         self.kernels = bool(kernels)
         self.names = _check_names(found if names is None else names, len(items))
         items = [as_table(item, name) for item, name in zip(items, self.names, strict=True)]
+        frames = any(is_frame(item) for item in items)
+        if id is not None and (index is not None or kernels or not frames):
+            raise InputError(
+                "id names a column of frames: arrays, views that are joined already, kernels and "
+                "views with an index have none",
+                parameter="id",
+            )
         own = views.key_columns if isinstance(views, MultiView) else (None,) * len(items)
         self.key_columns: tuple[Any, ...] = own
         rows: Sequence[np.ndarray | None] = (None,) * len(items)
-        if any(is_frame(item) for item in items):
+        if frames:
             if kernels:
                 items = [order_columns_as_rows(item) for item in items]
             elif index is None:
@@ -223,12 +225,15 @@ class MultiView(Views):
             return self.views[self._position(key)]
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]
-        if isinstance(key, tuple) or (np.ndim(key) != 1 and not isinstance(key, slice)):
-            raise TypeError(
+        if isinstance(key, slice):
+            return self._take(np.arange(len(self))[key])
+        rows = np.zeros(()) if isinstance(key, tuple) else np.asarray(key)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iub"):
+            raise EntryTypeError(
                 "a MultiView is indexed by rows (a slice, a mask or a list of positions) or by a "
                 f"view's name, not by {key!r}; its views are {', '.join(self.names)}"
             )
-        return self._take(np.arange(len(self))[key if isinstance(key, slice) else np.asarray(key)])
+        return self._take(rows if rows.size else np.arange(0))
 
     def __iter__(self) -> Any:
         raise TypeError(
@@ -437,6 +442,9 @@ def _check_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
             f"kinds must be one of {', '.join(KINDS)} for each of {views.n_views} views, got "
             f"{', '.join(map(str, kinds))}"
         )
+    for name, view, kind in zip(views.names, views.views, kinds, strict=True):
+        if kind == COUNTS and np.sum(view < 0):
+            raise InputError(f"view {name!r} has negative cells, which are no counts (kinds=)")
     return tuple(kinds)
 
 
