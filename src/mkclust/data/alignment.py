@@ -485,8 +485,7 @@ def _of_one_type(indices: Sequence[Any]) -> list[Any]:
 
 
 def _refuse_missing_names(index: Any, name: str) -> None:
-    missing = np.flatnonzero(index.isna() | (index == ""))
-    if len(missing):
+    if len(missing := np.flatnonzero(index.isna() | (index == ""))):
         found = repr(index[missing[0]])
         raise InputError(f"view {name!r}: row {missing[0]} has no sample name, but {found}")
 

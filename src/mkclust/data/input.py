@@ -19,13 +19,12 @@ from ..exceptions import (
     InputError,
     MissingRowsWarning,
     OutlierWarning,
-    UnrelatedWarning,
     warn,
 )
 from .adapters import views_of
 from .alignment import as_text, rows_of, set_sample_names
 from .missing import Imputation, fit_imputation
-from .values import SHOWN, as_table, column_names, is_frame, is_omics, list_names
+from .values import SHOWN, as_table, column_names, count_columns, is_frame, is_omics, list_names
 from .views import FILL, MultiView, split_columns
 
 Names = np.ndarray | None
@@ -317,8 +316,7 @@ def _order_samples(fitted: Names, views: MultiView) -> MultiView:
     if len(set(new)) < len(new):
         raise InputError("the samples have another order than in the fit, and repeated names")
     rows = rows_of(own, new)
-    other = fitted[rows < 0]
-    if len(other):
+    if len(other := fitted[rows < 0]):
         raise InputError(
             f"{len(other)} of the {len(fitted)} fitted samples are not in views: "
             f"{list_names([str(name) for name in other])}"
@@ -378,15 +376,13 @@ def column_order(what: str, fitted: Names, given: Names, exact: bool = False) ->
             twice = list_names(values[counts > 1])
             raise InputError(f"{what} {whose} has several columns named {twice}")
     order, extra = rows_of(fitted, given), np.setdiff1d(given, fitted)
-    lacking = fitted[order < 0]
-    if len(lacking):
+    if len(lacking := fitted[order < 0]):
         raise InputError(
             f"{what} lacks {len(lacking)} of the {len(fitted)} columns that the model was fitted "
             f"to: {list_names(lacking)}"
         )
     if len(extra):
-        count = "1 column" if len(extra) == 1 else f"{len(extra)} columns"
-        said = f"{count} that the model was not fitted to"
+        said = f"{count_columns(len(extra))} that the model was not fitted to"
         if exact:
             raise InputError(f"{what} has {said}: {list_names(extra)}")
         warn(f"{what}: {said}, ignored: {list_names(extra)}", ColumnsWarning)
@@ -539,14 +535,3 @@ def _is_like_kernel(view: Any) -> bool:
         return bool(abs(view - view.T).max() < 1e-8 and abs(view).max() < 1 + 1e-8)
     with np.errstate(invalid="ignore"):
         return bool(np.nanmax(np.abs(view)) < 1 + 1e-8 and np.allclose(view, view.T))
-
-
-def warn_of_unrelated(views: Any, unrelated: Sequence[str]) -> None:
-    """Warn where no view agrees with another, as where the rows of one were shuffled."""
-    if views.n_views > 1 and len(unrelated) == views.n_views:
-        how = "" if views.index is not None else ", in the same order"
-        warn(
-            "no two views agree beyond chance: are the rows of every view the same samples"
-            f"{how}? The clusters rest on views that do not confirm each other",
-            UnrelatedWarning,
-        )

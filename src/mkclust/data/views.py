@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -429,8 +428,7 @@ def _presence(
                 f"{views.n_views} views, got {mask.dtype} {mask.shape}"
             )
         present &= mask
-    nowhere = np.flatnonzero(~present.any(axis=1))
-    if len(nowhere):
+    if len(nowhere := np.flatnonzero(~present.any(axis=1))):
         names = list_names(nowhere if views.index is None else views.index[nowhere], " ...")
         raise InputError(f"{len(nowhere)} samples are in no view at all ({names}): drop them")
     return None if present.all() else present
@@ -485,32 +483,3 @@ def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:
             f"{what} must have one entry per sample ({len(views)}), got {column.shape}"
         )
     return column
-
-
-# ---------------------------------------------------------------- checksums
-
-
-def view_checksums(views: Any) -> dict[str, str]:
-    """Return a SHA-256 of the rows of every view and of the sample names, by name of the view.
-
-    Rows outside memory are read in blocks, by their method `blocks`.
-    """
-    if isinstance(views, MultiView):
-        hashes = list(views.row_hashes().T)
-    else:
-        own = range(views.n_views)
-        hashes = [np.concatenate([hash_rows(b) for b in views.blocks(p)]) for p in own]
-    samples = "" if views.index is None else "\0".join(map(str, views.index))
-    found = {}
-    for name, rows, width in zip(views.names, hashes, views.widths, strict=True):
-        digest = hashlib.sha256(f"{len(rows)} x {width} ".encode())
-        digest.update(np.ascontiguousarray(rows, dtype="<u8").data)
-        digest.update(samples.encode("utf-8", "surrogatepass"))
-        found[name] = digest.hexdigest()
-    return found
-
-
-def joint_checksum(checksums: Mapping[str, str]) -> str:
-    """Return one checksum of all views, which does not depend on their order."""
-    text = "\n".join(f"{name} {found}" for name, found in sorted(checksums.items()))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
