@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from _support.fits import fit_kernels, table
-from mkclust import MKCDNM
+from mkclust import MKCDNM, cluster
 from mkclust.exceptions import InputError
 
 pytestmark = pytest.mark.versions
@@ -26,6 +26,8 @@ pytestmark = pytest.mark.versions
 def test_a_wrong_number_of_clusters(k, message):
     with pytest.raises(InputError, match=message):
         MKCDNM(k).fit([table(20, 3)])
+    with pytest.raises(InputError, match="whole number"):
+        cluster([table(20, 3)], np.array(3))
 
 
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.MkclustWarning")

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClusterMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from .agreement.subspaces import Subspaces
-from .data.input import TakesViews, fitted_views, warn_of_input, warn_of_unrelated
+from .data.input import TakesViews, fitted_views, warn_of_input
 from .data.missing import Imputation, Imputer, check_presence
 from .data.values import COMPONENTS, random_generator
 from .data.views import MultiView
@@ -25,6 +25,7 @@ from .exceptions import (
     InputError,
     MissingRowsWarning,
     MkclustWarning,
+    UnrelatedWarning,
     check_choice,
     check_whole,
     warn,
@@ -151,8 +152,18 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             self._fit(views, k)
             self._unite(group)
         self._note_components(views)
-        warn_of_unrelated(views, vars(self).get("unrelated_views_", ()))
+        self._warn_of_unrelated(views)
         return self
+
+    def _warn_of_unrelated(self, views: Any) -> None:
+        """Warn where no view agrees with another, as where the rows of one were shuffled."""
+        if views.n_views > 1 and len(vars(self).get("unrelated_views_", ())) == views.n_views:
+            how = "" if views.index is not None else ", in the same order"
+            warn(
+                "no two views agree beyond chance: are the rows of every view the same samples"
+                f"{how}? The clusters rest on views that do not confirm each other",
+                UnrelatedWarning,
+            )
 
     @abstractmethod
     def _fit(self, views: Any, k: int) -> None:

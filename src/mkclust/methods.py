@@ -91,7 +91,7 @@ def cluster(
     with listening(partial(print, file=sys.stderr)) if verbose else nullcontext():
         if id is not None:
             views = MultiView(views, id=id)
-        if isinstance(n_clusters, (str, Iterable)):
+        if isinstance(n_clusters, Iterable) and getattr(n_clusters, "shape", None) != ():
             choice = choose_k(model, views, n_clusters)
             n_clusters = choice.k
         model.set_params(n_clusters=n_clusters).fit(views)

@@ -22,9 +22,15 @@ def test_frames_that_cannot_be_joined_are_refused():
     for views in ([twice, twice * 2], [twice]):
         with pytest.raises(InputError, match=r"several rows named \['x'\]"):
             MultiView(views)
+    for missing in (np.nan, None, ""):
+        with pytest.raises(InputError, match=r"'view2': row 1 has no sample name"):
+            MultiView([FRAME, FRAME.set_axis(["x", missing, "z"])])
     other = pd.DataFrame({"v": [1.0, 2]}, index=["X", "Y"])
     with pytest.raises(InputError, match=r"'first' has no sample in common.*'x'.*'second' 'X'"):
         MultiView({"first": FRAME, "second": other})
+    wide = pd.DataFrame(np.eye(3, 4), columns=list("ghij"))  # columns in common are no samples
+    with pytest.raises(InputError, match="no sample in common"):
+        MultiView([wide.set_axis([f"P{i}{end}" for i in range(3)]) for end in ("-01", "-01A")])
 
 
 @pytest.mark.parametrize("names", [("x", "X"), ("x", "x "), ("\u00e1", "a\u0301")])
@@ -33,13 +39,18 @@ def test_a_sample_that_is_spelled_in_two_ways_is_said(names):
         assert len(MultiView([FRAME.set_axis([name, "y", "z"]) for name in names])) == 4
 
 
+def test_an_index_does_not_rename_frames():
+    for index in (["z", "y", "x"], [1, 2, 3]):
+        with pytest.raises(InputError, match="other sample names than index"):
+            MultiView([FRAME], index=index)
+
+
 def test_an_array_beside_frames_cannot_follow_their_order():
     part = FRAME.iloc[:2]
     assert len(MultiView([FRAME, FRAME * 2, np.ones((3, 1))])) == 3
     for frames, message in (
         ([FRAME, FRAME.iloc[::-1]], "'view2'.*another order than 'view1'"),
         ([FRAME, part], "'view2' lacks 1 sample: 'z', .* give every view as a fr"),
-        ([part, FRAME], "'view1' lacks 1 sample: 'z'"),
     ):
         with pytest.raises(InputError, match=message):
             MultiView([*frames, np.ones((3, 1))])
@@ -48,8 +59,12 @@ def test_an_array_beside_frames_cannot_follow_their_order():
 def test_labels_with_an_index_follow_the_samples():
     labels = pd.Series([30, 10, 20], index=["z", "x", "y"])
     np.testing.assert_array_equal(MultiView([FRAME], labels=labels).labels, [10, 20, 30])
-    with pytest.raises(InputError, match="labels"):
-        MultiView([FRAME], labels=labels.iloc[:2])
+    numbered = FRAME.set_axis(["0", "1", "2"])  # names are compared as text
+    whole = labels.set_axis([2, 0, 1])
+    np.testing.assert_array_equal(MultiView([numbered], labels=whole).labels, [10, 20, 30])
+    for wrong in (labels.iloc[:2], whole):
+        with pytest.raises(InputError, match="labels lacks"):
+            MultiView([FRAME], labels=wrong)
 
 
 def test_kernel_frames_are_aligned_by_rows_and_columns():

@@ -11,6 +11,7 @@ from mkclust import GraphFusion, MultiView, datasets, explain, load, metrics, re
 from mkclust.exceptions import (
     DegenerateWarning,
     InputError,
+    KeyColumnWarning,
     MissingRowsWarning,
     PositionWarning,
     UnrelatedWarning,
@@ -51,7 +52,7 @@ IDS = {
     "zero-padded": [f"{i:03}" for i in range(N)],
     "whole": np.random.default_rng(1).permutation(N) + 1000,
 }
-PLACES = {"index": None, "first": "participant_id", "middle": "USUBJID", "last": "visit"}
+PLACES = {"index": None, "first": "participant_id", "middle": "USUBJID", "last": "record number"}
 
 
 def convert(frame, form, path):
@@ -137,6 +138,8 @@ def test_a_key_can_be_named(planted, tmp_path):
 def test_ranks_are_features_and_notes_say_what_was_joined(planted):
     ranks = [pd.DataFrame(view).rank().astype(int).add_prefix("g") for view in planted.views]
     assert MultiView(ranks).widths == (10, 10)
+    with pytest.warns(KeyColumnWarning, match="'view1', 'view2': column 'g3' .* as a feature"):
+        assert MultiView([ranks[0], ranks[1][["g3"]]]).key_columns == (None, None)
     made = frames(planted, IDS["whole"], "last", "SUBJID", seed=3)
     found = MultiView(made, names=["rna", "protein"])
     assert found.notes == (

@@ -97,6 +97,9 @@ def test_numbers_name_columns_unless_they_are_positions():
     rna = FRAMES["rna"].set_axis(range(10, 20), axis=1)
     model = fit_quietly("graph-fusion", [rna], 3)
     np.testing.assert_array_equal(model.predict([rna[rna.columns[::-1]]]), model.labels_)
+    model = fit_quietly("graph-fusion", [rna.set_axis(range(9, -1, -1), axis=1)], 3)
+    positions = rna.set_axis(range(9, -1, -1), axis=1)[list(range(10))]
+    np.testing.assert_array_equal(model.predict([positions]), model.labels_)
     model = fit_quietly("graph-fusion", [rna.set_axis(range(10), axis=1)], 3)
     assert model.view_feature_names_in_ == [None]
     with pytest.warns(ColumnsWarning, match="fitted without: its columns are taken by position"):

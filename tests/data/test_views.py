@@ -79,7 +79,9 @@ def test_views_cannot_be_split_by_accident():
             call(views)
     with pytest.raises(TypeError, match="several tables"):
         np.asarray(views)
-    for key in (0, (slice(None), 0), (slice(None), [0, 1]), 1.5, None):
+    with pytest.raises(InputError, match="'shape' is empty"):
+        views[[]]
+    for key in (0, (slice(None), 0), (slice(None), [0, 1]), 1.5, None, ["s1", "s2"]):
         with pytest.raises(TypeError, match="indexed by rows"):
             views[key]
 
@@ -160,6 +162,10 @@ def test_a_view_that_is_no_table_is_named(view, message):
         (np.ones((4, 4, 2)), {"kernels": True}, r"\(views, n, n\).*moveaxis"),
         (np.ones((2, 4, 3)), {"kernels": True}, r"\(views, n, n\)"),
         (np.ones((2, 4, 4)), {}, "kernels"),
+        (two(), {"id": "x"}, "id names a column of frames"),
+        ([pd.DataFrame(np.eye(2))] * 2, {"id": ["x"]}, "2 views but id for 1"),
+        ([pd.DataFrame(np.eye(2))] * 2, {"id": 7}, "'view1' has no column 7"),
+        ([-np.ones((4, 2))], {"kinds": ["counts"]}, "'view1' has negative cells"),
         (two(), {"labels": [1, 2, 3]}, r"labels must have one entry per sample \(6\)"),
         (two(), {"index": [1, 2, 3]}, r"index must have one entry per sample \(6\)"),
     ],
@@ -169,9 +175,10 @@ def test_what_is_no_set_of_views_is_refused(views, options, message):
         MultiView(views, **options)
 
 
-def test_a_list_is_several_views_where_one_part_is_a_table():
-    with pytest.raises(InputError, match="'view1': Expected 2D array, got 1D"):
-        GraphFusion(2).fit([np.ones(6), np.ones((6, 2))])
+@pytest.mark.parametrize("last", [np.ones((6, 2)), np.ones(6), pd.Series(np.ones(6))])
+def test_a_list_of_arrays_is_several_views(last):
+    with pytest.raises(InputError, match="'view1': Expected 2D array, got 1D array"):
+        GraphFusion(2).fit([np.ones(6), last])
 
 
 def test_repeated_names_of_columns_are_kept():

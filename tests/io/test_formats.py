@@ -162,7 +162,9 @@ def test_columns_of_labels_are_merged_and_must_agree(tmp_path):
 def test_labels_elsewhere_and_lists_of_tables(tmp_path):
     (tmp_path / "v").mkdir()
     save(tmp_path / "v", a="id,x\np,1\nq,2\n")
-    save(tmp_path, truth="id,kind\nq,dog\np,cat\n")
+    save(tmp_path, truth="id,kind\nq,dog\np,cat\n", b="id,y\nq,1\np,2\n", alone="1\n2\n")
+    with pytest.raises(FileFormatError, match=r"alone\.csv lacks 2 samples"):  # b is reordered
+        read([tmp_path / "v/a.csv", tmp_path / "b.csv"], labels=str(tmp_path / "alone.csv"))
     with h5py.File(tmp_path / "c.h5ad", "w") as file:
         file["X"], file["obs/_index"] = np.eye(2), np.array(["p", "q"], object)
     for path in ("v", "c.h5ad"):
@@ -193,7 +195,7 @@ def test_genes_by_samples_are_transposed_by_names(tmp_path):
     views = read(tmp_path)
     np.testing.assert_array_equal(views["rna"], rna)
     assert views.feature_names[1].tolist()[:2] == ["TP53", "TP53.1"]
-    save(tmp_path, rna=rna.T, protein=protein.T[NAMES[::-1]])
+    save(tmp_path, rna=rna.T.rename_axis("gene"), protein=protein.T[NAMES[::-1]])
     views = read(tmp_path)
     np.testing.assert_array_equal(pd.DataFrame(views["rna"], views.index).loc[NAMES], rna)
     assert read(tmp_path, transpose=False, views=["rna"]).widths == (60,)

@@ -25,7 +25,6 @@ import numpy as np
 from .._version import __version__
 from ..base import MultiViewClusterer
 from ..data.values import list_names
-from ..data.views import joint_checksum, view_checksums
 from ..exceptions import FileFormatError, InputError
 from ..inspection import (
     Annotations,
@@ -39,6 +38,7 @@ from ..inspection import (
 )
 from ..inspection.annotations import Comparison
 from ..io.files import FORMAT, RESULT
+from ..io.models import joint_checksum, view_checksums
 from ..metrics import evaluate
 from ..report.words import description
 

@@ -15,11 +15,12 @@ from rich.text import Text
 
 from ..data.alignment import as_text, rows_of
 from ..data.preparation import prepare_views
-from ..data.views import MultiView, view_checksums
+from ..data.views import MultiView
 from ..exceptions import InputError
 from ..inspection import explain as explain_model
 from ..inspection import verify as verify_model
 from ..inspection.explain import OTHERS
+from ..io.models import view_checksums
 from ..methods import estimator_for, load
 from ..metrics import ari
 from ..report.words import counted, number

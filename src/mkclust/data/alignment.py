@@ -35,6 +35,7 @@ KEYS = frozenset(
      "patient", *(owner + suffix for owner in OWNERS for suffix in (*SUFFIXES, *NUMBERS))}
 )  # fmt: skip
 POSSIBLE_KEYS = frozenset({*OWNERS, *NUMBERS, "pid", "uid", "sid", "eid", "iid", "mrn"})
+FEATURE = 3  # rank of whole numbers under any name, after those of keys
 FEW = 10  # rows: below, distinct whole numbers are no evidence for a key
 ROWS = "names of rows"  # the index of a table of annotations, in messages
 OVERLAP = 0.5  # share of the smaller table's key values that another table must have
@@ -66,7 +67,9 @@ def set_sample_names(
         The key column of every view.
     notes : list of str
     """
-    given = [key] * len(items) if key is None or isinstance(key, str) else list(key)
+    given = list(key) if isinstance(key, (list, tuple)) else [key] * len(items)
+    if len(given) != len(items):
+        raise InputError(f"{len(items)} views but id for {len(given)}", parameter="id")
     tables = [p for p, item in enumerate(items) if is_frame(item)]
     keys: dict[int, Any] = {}
     for p in tables:
@@ -174,64 +177,65 @@ def _recognize_keys(
     items: Sequence[Any], names: Sequence[str], unnamed: Sequence[int]
 ) -> tuple[dict[int, Any], list[str]]:
     """Return the key columns of frames whose index has no names, and notes."""
-    shared = _shared_key([items[p] for p in unnamed], [names[p] for p in unnamed])
-    if shared is not None:
+    of_tables = [names[p] for p in unnamed]
+    shared, rank = _shared_key([items[p] for p in unnamed], of_tables)
+    if rank < FEATURE:
         note = f"Column {shared!r} has the same distinct values in the tables: it is the key."
         return dict.fromkeys(unnamed, shared), [] if may_be_key_name(str(shared)) else [note]
     keys = {p: _own_key(items[p]) for p in unnamed}
     without = [p for p in unnamed if keys[p] is None]
     if not without:
         return keys, []
-    if len(without) < len(unnamed) and _are_numbered([items[p] for p in without]):
+    if len(without) < len(unnamed) and _are_numbered(items[p].index for p in without):
         with_key = next(p for p in unnamed if keys[p] is not None)
         raise InputError(
             f"view {names[with_key]!r} has the sample names in column {keys[with_key]!r}, but view "
             f"{names[without[0]]!r} has neither such a column nor an index of names: make the "
             "sample names the index of every frame, name the column by id=, or drop it"
         )
-    for p in unnamed:
-        _warn_of_first(items[p], names[p])
+    if shared is not None:
+        _warn_of_key(shared, of_tables)
+    else:
+        for p in unnamed:
+            _warn_of_first(items[p], names[p])
     return {}, []
 
 
-def _are_numbered(frames: Sequence[Any]) -> bool:
-    """Return whether the rows of all frames are only numbered 0, 1, ..."""
-    return all(np.array_equal(frame.index, np.arange(len(frame))) for frame in frames)
+def _are_numbered(indices: Iterable[Any]) -> bool:
+    """Return whether the rows are only numbered 0, 1, ..."""
+    return all(np.array_equal(index, np.arange(len(index))) for index in indices)
 
 
-def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> Any:
-    """Return the column of several tables whose distinct values name the same samples, or None.
+def _shared_key(frames: Sequence[Any], names: Sequence[str]) -> tuple[Any, int]:
+    """Return the column of several tables whose distinct values agree, or None, and its rank.
 
-    Columns named like keys come first, then texts, then whole numbers under any name. Columns
-    that pair the rows in different ways are refused, unless all of them are numbers, which are
-    then features, such as ranks.
+    Columns named like keys come first, then texts, then whole numbers under any name, which are
+    features. Keys that pair the rows in different ways are refused.
     """
     if len(frames) < 2:
-        return None
+        return None, FEATURE
     counts = [Counter(frame.columns) for frame in frames]
     common = [column for column in frames[0].columns if all(own[column] == 1 for own in counts)]
     ranks = {c: rank for c in common if (rank := _key_rank(frames, c)) is not None}
-    if not ranks:
-        return None
-    rank = min(ranks.values())
+    rank = min(ranks.values(), default=FEATURE)
     best = [column for column in common if ranks.get(column) == rank]
     pairings = (_pairing(frames, column) for column in best)
     if len(best) > 1 and any(a != b for a, b in pairwise(pairings)):
-        if rank == 3:
-            return None
+        if rank == FEATURE:
+            return None, rank
         raise InputError(
             f"columns {list_names(best)} of {', '.join(names)} could each name the "
             "samples, but pair the rows differently: say by id= which one does",
             parameter="id",
         )
-    return best[0]
+    return next(iter(best), None), rank
 
 
 def _key_rank(frames: Sequence[Any], column: Any) -> int | None:
     """Return how surely a column names the samples in all tables, 0 most; None for not at all."""
     name, texts = str(column), frames[0][column].dtype.kind not in "iufb"
-    rank = 0 if is_key_name(name) else 1 if may_be_key_name(name) else 2 if texts else 3
-    if rank == 3 and min(len(frame) for frame in frames) < FEW:
+    rank = 0 if is_key_name(name) else 1 if may_be_key_name(name) else 2 if texts else FEATURE
+    if rank == FEATURE and min(len(frame) for frame in frames) < FEW:
         return None
     if not all(names_each_row(_column(frame, column)) for frame in frames):
         return None
@@ -283,12 +287,16 @@ def _warn_of_first(frame: Any, name: str) -> None:
         return
     consecutive = float(first.max()) - float(first.min()) == len(first) - 1
     if consecutive or not all(_are_whole(other) for other in others):
-        warn(
-            f"view {name!r}: column {next(iter(frame.columns))!r} has a different whole number in "
-            "every row, as a key has, but is used as a feature; if it names the samples, make it "
-            "the index of the frame or name it by id=, otherwise drop it or pass an index",
-            KeyColumnWarning,
-        )
+        _warn_of_key(next(iter(frame.columns)), [name])
+
+
+def _warn_of_key(column: Any, names: Sequence[str]) -> None:
+    warn(
+        f"view {', '.join(map(repr, names))}: column {column!r} has a different whole number in "
+        "every row, as a key has, but is used as a feature; if it names the samples, make it the "
+        "index of the frame or name it by id=, otherwise drop it or pass an index",
+        KeyColumnWarning,
+    )
 
 
 def _are_whole(values: np.ndarray) -> bool:
@@ -328,6 +336,8 @@ def align(
         Which views were reordered, and which lack which samples.
     """
     frames = [p for p, item in enumerate(items) if is_frame(item)]
+    for p in frames:
+        _refuse_missing_names(items[p].index, names[p])
     indices = _of_one_type([items[p].index for p in frames])
     first, named = indices[0], any(_has_names(items[p]) for p in frames)
     by_view = dict(zip([names[p] for p in frames], indices, strict=True))
@@ -338,7 +348,7 @@ def align(
         if named and len(frames) < len(items):
             _warn_of_position(items, names)
         return (None,) * len(items), first.to_numpy(), []
-    if _are_numbered([items[p] for p in frames]):
+    if _are_numbered(items[p].index for p in frames):
         sizes = ", ".join(f"{names[p]} {len(items[p])}" for p in frames)
         raise InputError(
             f"views must have the same rows, got {sizes}, and none has sample names: make them the "
@@ -368,9 +378,6 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
         p for p, own in enumerate(rows)
         if own and all(own.isdisjoint(other) for other in rows if other is not own)
     ]  # fmt: skip
-    if len(alone) == len(items) and _share_columns(items):
-        said = "Transposed: the tables share their columns, and no rows."
-        return [item.set_axis(item.columns.astype(str), axis="columns").T for item in items], [said]
     for p in alone:
         item, others = items[p], set().union(*(own for own in rows if own is not rows[p]))
         columns = [str(column) for column in item.columns]
@@ -383,13 +390,6 @@ def turn_transposed(items: Sequence[Any], names: Sequence[str]) -> tuple[list[An
                 f"{len(columns)} samples x {len(item)} features."
             )
     return turned, notes
-
-
-def _share_columns(items: Sequence[Any]) -> bool:
-    """Return whether all of several frames are numbers and share most columns."""
-    headers = [set(item.columns.astype(str)) for item in items if not text_columns(item)]
-    numbers = len(headers) == len(items) > 1
-    return numbers and len(set.intersection(*headers)) > max(1, min(map(len, headers)) / 2)
 
 
 def place_rows(matrix: Any, rows: np.ndarray, kernels: bool) -> Any:
@@ -432,18 +432,36 @@ def order_columns_as_rows(kernel: Any) -> Any:
     return kernel.loc[:, kernel.index] if same else kernel
 
 
-def order_labels(labels: Any, index: np.ndarray | None) -> Any:
-    """Return labels that have sample names in the order of the views; they may have more."""
-    if index is None or not hasattr(labels, "reindex") or not labels.index.is_unique:
-        return labels
-    lacking = [name for name in index if name not in labels.index]
-    if lacking and {labels.index.dtype.kind, index.dtype.kind} <= {"O", "U"}:  # both have names
+def check_index(index: Any, samples: np.ndarray) -> Any:
+    """Return the index that was given; refuse one that renames the samples of frames."""
+    if not _are_numbered([samples]) and as_text(index) != as_text(samples):
         raise InputError(
-            f"{labels.name or 'labels'} lacks {_count_samples(lacking)}; are the samples the rows "
-            "of every table (transpose=)? Pass labels=False for none",
-            parameter="labels",
+            "the frames have other sample names than index, or in another order: leave index out",
+            parameter="index",
         )
-    return labels if lacking else labels.loc[index]
+    return index
+
+
+def order_labels(labels: Any, index: np.ndarray | None) -> Any:
+    """Return labels that have sample names in the order of the views; they may have more.
+
+    Names are compared as text. Without names, labels are taken by position if the samples have
+    none either.
+    """
+    if index is None or not hasattr(labels, "reindex"):
+        return labels
+    rows = rows_of(as_text(index), as_text(labels.index))
+    if rows.min() >= 0 and labels.index.is_unique:
+        return labels.iloc[rows]
+    if _are_numbered([index]):
+        return labels
+    lacking = index[rows < 0].tolist()
+    what = f"lacks {_count_samples(lacking)}" if lacking else "has repeated names"
+    raise InputError(
+        f"{getattr(labels, 'name', None) or 'labels'} {what}; are the samples the rows of every "
+        "table (transpose=)? Pass labels=False for none",
+        parameter="labels",
+    )
 
 
 def lacking_words(name: str, samples: Sequence[Any]) -> str:
@@ -464,6 +482,12 @@ def _of_one_type(indices: Sequence[Any]) -> list[Any]:
     if len({index.inferred_type for index in indices}) == 1 or any(i.nlevels > 1 for i in indices):
         return list(indices)
     return [pd.Index(as_text(index), name=index.name, dtype=object) for index in indices]
+
+
+def _refuse_missing_names(index: Any, name: str) -> None:
+    if len(missing := np.flatnonzero(index.isna() | (index == ""))):
+        found = repr(index[missing[0]])
+        raise InputError(f"view {name!r}: row {missing[0]} has no sample name, but {found}")
 
 
 def _check_unique(indices: dict[str, Any]) -> None:
@@ -516,7 +540,7 @@ def _check_linked(indices: dict[str, Any]) -> None:
             raise InputError(
                 f"view {name!r} has no sample in common with any other view: its first is "
                 f"{index[0]!r}, that of {other!r} {there[0]!r}; are the names written alike (see "
-                "id=), and are the samples the rows of every table (see transpose=)?"
+                "id=), and are the samples the rows of every table (.T; of files transpose=True)?"
             )
 
 

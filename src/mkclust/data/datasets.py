@@ -124,14 +124,13 @@ def fetch_breast() -> MultiView:
     with warnings.catch_warnings(action="ignore"):  # rdata does not know the class of the subtypes
         parts = rdata.read_rda(path)["breast.TCGA"].values()
     tables = {
-        name: pd.concat([part[name].to_pandas() for part in parts if name in part])
+        name: pd.concat([p[name].to_pandas() for p in parts if name in p]).rename_axis("patient")
         for name in ("mrna", "mirna", "protein")
     }
     subtypes = pd.concat(
         pd.Series(part["subtype"].astype(str), part["mrna"].to_pandas().index) for part in parts
     )
-    named = {name: table.rename_axis("patient") for name, table in tables.items()}
-    return MultiView(named, labels=subtypes)
+    return MultiView(tables, labels=subtypes)
 
 
 def make_views(

@@ -19,13 +19,12 @@ from ..exceptions import (
     InputError,
     MissingRowsWarning,
     OutlierWarning,
-    UnrelatedWarning,
     warn,
 )
 from .adapters import views_of
 from .alignment import as_text, rows_of, set_sample_names
 from .missing import Imputation, fit_imputation
-from .values import SHOWN, as_table, column_names, is_frame, is_omics, list_names
+from .values import SHOWN, as_table, column_names, count_columns, is_frame, is_omics, list_names
 from .views import FILL, MultiView, split_columns
 
 Names = np.ndarray | None
@@ -381,15 +380,13 @@ def column_order(what: str, fitted: Names, given: Names, exact: bool = False) ->
             twice = list_names(values[counts > 1])
             raise InputError(f"{what} {whose} has several columns named {twice}")
     order, extra = rows_of(fitted, given), np.setdiff1d(given, fitted)
-    lacking = fitted[order < 0]
-    if len(lacking):
+    if len(lacking := fitted[order < 0]):
         raise InputError(
             f"{what} lacks {len(lacking)} of the {len(fitted)} columns that the model was fitted "
             f"to: {list_names(lacking)}"
         )
     if len(extra):
-        count = "1 column" if len(extra) == 1 else f"{len(extra)} columns"
-        said = f"{count} that the model was not fitted to"
+        said = f"{count_columns(len(extra))} that the model was not fitted to"
         if exact:
             raise InputError(f"{what} has {said}: {list_names(extra)}")
         warn(f"{what}: {said}, ignored: {list_names(extra)}", ColumnsWarning)
@@ -407,8 +404,13 @@ def _turn_to(fitted: Names, view: Any) -> Any:
 
 
 def order_frame(what: str, view: Any, fitted: Names, exact: bool = False) -> Any:
-    """Return a frame with the fitted columns; unchanged where it or the fit has no names."""
-    order = None if fitted is None else column_order(what, fitted, column_names(view), exact)
+    """Return a frame with the fitted columns; unchanged where it or the fit has no names.
+
+    Where the fit has names, numbers of columns are names, too.
+    """
+    if fitted is None or not is_frame(view):
+        return view
+    order = column_order(what, fitted, np.array(list(map(str, view.columns)), dtype=object), exact)
     return view if order is None else view.iloc[:, order]
 
 
@@ -423,7 +425,7 @@ def is_several(X: Any) -> bool:
         return True
     if not isinstance(X, (list, tuple)):
         return False
-    if not X or any(len(getattr(item, "shape", ())) > 1 for item in X):
+    if not X or any(len(getattr(item, "shape", ())) > 0 for item in X):
         return True
     first = X[0]
     return isinstance(first, (list, tuple)) and len(first) > 0 and np.ndim(first[0]) > 0
@@ -536,14 +538,3 @@ def _is_like_kernel(view: Any) -> bool:
         return bool(abs(view - view.T).max() < 1e-8 and abs(view).max() < 1 + 1e-8)
     with np.errstate(invalid="ignore"):
         return bool(np.nanmax(np.abs(view)) < 1 + 1e-8 and np.allclose(view, view.T))
-
-
-def warn_of_unrelated(views: Any, unrelated: Sequence[str]) -> None:
-    """Warn where no view agrees with another, as where the rows of one were shuffled."""
-    if views.n_views > 1 and len(unrelated) == views.n_views:
-        how = "" if views.index is not None else ", in the same order"
-        warn(
-            "no two views agree beyond chance: are the rows of every view the same samples"
-            f"{how}? The clusters rest on views that do not confirm each other",
-            UnrelatedWarning,
-        )

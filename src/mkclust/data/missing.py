@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.impute import KNNImputer
 
 from ..exceptions import InputError, check_choice
-from .values import list_names, percent
+from .values import count_columns, list_names, percent
 from .views import MultiView
 
 MOST = 0.5  # share of NaN cells above which a column is left out
@@ -192,6 +192,6 @@ def fit_imputation(views: MultiView, method: str) -> Imputation:
 
 def _dropped_words(name: str, kept: np.ndarray, names: np.ndarray | None) -> str:
     gone = np.flatnonzero(~kept)
-    count = "1 column" if len(gone) == 1 else f"{len(gone)} columns"
     shown = list_names([str(column) for column in (gone if names is None else names[gone])])
+    count = count_columns(len(gone))
     return f"View {name!r}: {count} (NaN in more than half of the samples) left out: {shown}."

@@ -72,6 +72,10 @@ def list_names(names: Any, more: str = " and {} more") -> str:
     return shown + (more.format(len(names) - SHOWN) if len(names) > SHOWN else "")
 
 
+def count_columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"
+
+
 def percent(share: float) -> str:
     """Return a share in percent, with two digits.
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..exceptions import InputError
+from ..exceptions import EntryTypeError, InputError
 from .alignment import (
     align,
+    check_index,
     order_columns_as_rows,
     order_labels,
     place_rows,
@@ -20,6 +20,7 @@ from .alignment import (
 )
 from .values import (
     ABSENT,
+    COUNTS,
     KERNEL,
     KINDS,
     as_matrix,
@@ -97,7 +98,7 @@ class MultiView(Views):
     labels : (n,) array-like, optional
         Known classes. Never used for clustering, only for evaluation.
     index : (n,) array-like, optional
-        Sample names; taken from the frames when they have an index.
+        Sample names of arrays; frames with names have theirs, and `index` must be the same.
     notes : sequence of str
         Decisions of a file reader.
     present : (n, m) booleans, optional
@@ -158,20 +159,21 @@ class MultiView(Views):
             notes = notes or views.notes
             kinds = views.kinds if kinds is None and kernels == views.kernels else kinds
             self.log = views.log
-        if id is not None and (index is not None or kernels or isinstance(views, MultiView)):
-            raise InputError(
-                "id names a column of tables: views that are joined already, kernels and views "
-                "with an index have none",
-                parameter="id",
-            )
         items, found = _list_views(views, kernels)
         self.kernels = bool(kernels)
         self.names = _check_names(found if names is None else names, len(items))
         items = [as_table(item, name) for item, name in zip(items, self.names, strict=True)]
+        frames = any(is_frame(item) for item in items)
+        if id is not None and (index is not None or kernels or not frames):
+            raise InputError(
+                "id names a column of frames: arrays, views that are joined already, kernels and "
+                "views with an index have none",
+                parameter="id",
+            )
         own = views.key_columns if isinstance(views, MultiView) else (None,) * len(items)
         self.key_columns: tuple[Any, ...] = own
         rows: Sequence[np.ndarray | None] = (None,) * len(items)
-        if any(is_frame(item) for item in items):
+        if frames:
             if kernels:
                 items = [order_columns_as_rows(item) for item in items]
             elif index is None:
@@ -179,7 +181,8 @@ class MultiView(Views):
                 items, turned = turn_transposed(items, self.names)
                 notes = (*notes, *told, *turned)
             rows, samples, told = align(items, self.names)
-            notes, index = (*notes, *told), samples if index is None else index
+            notes = (*notes, *told)
+            index = samples if index is None else check_index(index, samples)
         columns = [None] * len(items) if feature_names is None else list(feature_names)
         if len(columns) != len(items):
             raise InputError(f"{len(items)} views but feature_names for {len(columns)}")
@@ -224,12 +227,15 @@ class MultiView(Views):
             return self.views[self._position(key)]
         if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:
             key = key[0]
-        if isinstance(key, tuple) or (np.ndim(key) != 1 and not isinstance(key, slice)):
-            raise TypeError(
+        if isinstance(key, slice):
+            return self._take(np.arange(len(self))[key])
+        rows = np.zeros(()) if isinstance(key, tuple) else np.asarray(key)
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iub"):
+            raise EntryTypeError(
                 "a MultiView is indexed by rows (a slice, a mask or a list of positions) or by a "
                 f"view's name, not by {key!r}; its views are {', '.join(self.names)}"
             )
-        return self._take(np.arange(len(self))[key if isinstance(key, slice) else np.asarray(key)])
+        return self._take(rows if rows.size else np.arange(0))
 
     def __iter__(self) -> Any:
         raise TypeError(
@@ -421,8 +427,7 @@ def _presence(
                 f"{views.n_views} views, got {mask.dtype} {mask.shape}"
             )
         present &= mask
-    nowhere = np.flatnonzero(~present.any(axis=1))
-    if len(nowhere):
+    if len(nowhere := np.flatnonzero(~present.any(axis=1))):
         names = list_names(nowhere if views.index is None else views.index[nowhere], " ...")
         raise InputError(f"{len(nowhere)} samples are in no view at all ({names}): drop them")
     return None if present.all() else present
@@ -434,6 +439,9 @@ def _check_kinds(views: MultiView, kinds: Sequence[str]) -> tuple[str, ...]:
             f"kinds must be one of {', '.join(KINDS)} for each of {views.n_views} views, got "
             f"{', '.join(map(str, kinds))}"
         )
+    for name, view, kind in zip(views.names, views.views, kinds, strict=True):
+        if kind == COUNTS and np.sum(view < 0):
+            raise InputError(f"view {name!r} has negative cells, which are no counts (kinds=)")
     return tuple(kinds)
 
 
@@ -474,32 +482,3 @@ def _column(values: Any, views: MultiView, what: str) -> np.ndarray | None:
             f"{what} must have one entry per sample ({len(views)}), got {column.shape}"
         )
     return column
-
-
-# ---------------------------------------------------------------- checksums
-
-
-def view_checksums(views: Any) -> dict[str, str]:
-    """Return a SHA-256 of the rows of every view and of the sample names, by name of the view.
-
-    Rows outside memory are read in blocks, by their method `blocks`.
-    """
-    if isinstance(views, MultiView):
-        hashes = list(views.row_hashes().T)
-    else:
-        own = range(views.n_views)
-        hashes = [np.concatenate([hash_rows(b) for b in views.blocks(p)]) for p in own]
-    samples = "" if views.index is None else "\0".join(map(str, views.index))
-    found = {}
-    for name, rows, width in zip(views.names, hashes, views.widths, strict=True):
-        digest = hashlib.sha256(f"{len(rows)} x {width} ".encode())
-        digest.update(np.ascontiguousarray(rows, dtype="<u8").data)
-        digest.update(samples.encode("utf-8", "surrogatepass"))
-        found[name] = digest.hexdigest()
-    return found
-
-
-def joint_checksum(checksums: Mapping[str, str]) -> str:
-    """Return one checksum of all views, which does not depend on their order."""
-    text = "\n".join(f"{name} {found}" for name, found in sorted(checksums.items()))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

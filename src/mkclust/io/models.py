@@ -6,6 +6,7 @@ dataclasses registered with `storable` are built from a file, and no code in the
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._version import __version__
+from ..data.values import hash_rows
+from ..data.views import MultiView
 from ..exceptions import FileFormatError, InputError
 from . import npz
 from .files import as_path, check_regular, naming, parsing, replacing, sound_sparse
@@ -246,3 +249,32 @@ def _refusal(value: Any, where: str) -> str:
         name = where.removeprefix("parameter ").partition("[")[0]
         advice += f", or call model.set_params({name}=None) and save"
     return f"{where} is {kind}, which cannot be saved without pickle; {advice}"
+
+
+# ---------------------------------------------------------------- checksums
+
+
+def view_checksums(views: Any) -> dict[str, str]:
+    """Return a SHA-256 of the rows of every view and of the sample names, by name of the view.
+
+    Rows outside memory are read in blocks, by their method `blocks`.
+    """
+    if isinstance(views, MultiView):
+        hashes = list(views.row_hashes().T)
+    else:
+        own = range(views.n_views)
+        hashes = [np.concatenate([hash_rows(b) for b in views.blocks(p)]) for p in own]
+    samples = "" if views.index is None else "\0".join(map(str, views.index))
+    found = {}
+    for name, rows, width in zip(views.names, hashes, views.widths, strict=True):
+        digest = hashlib.sha256(f"{len(rows)} x {width} ".encode())
+        digest.update(np.ascontiguousarray(rows, dtype="<u8").data)
+        digest.update(samples.encode("utf-8", "surrogatepass"))
+        found[name] = digest.hexdigest()
+    return found
+
+
+def joint_checksum(checksums: Mapping[str, str]) -> str:
+    """Return one checksum of all views, which does not depend on their order."""
+    text = "\n".join(f"{name} {found}" for name, found in sorted(checksums.items()))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

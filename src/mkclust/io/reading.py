@@ -115,7 +115,7 @@ def read(
     if beside is None:
         return found
     notes = (*found.notes, f"Labels come from {beside.path.name}.")
-    return MultiView(found, labels=_read_classes(beside, request), notes=notes)
+    return MultiView(found, labels=_by_position(_read_classes(beside, request)), notes=notes)
 
 
 def inspect(
@@ -348,7 +348,7 @@ def _read_tables(path: Paths, request: Request) -> MultiView:
             [table.frame if table.named else table.frame.to_numpy() for table in some],
             names=[table.name for table in some],
             kernels=kernels,
-            labels=classes if len(some) == len(every) else None,
+            labels=_by_position(classes, some) if len(some) == len(every) else None,
             notes=notes,
             feature_names=None if kernels else [table.feature_names for table in some],
         )
@@ -429,7 +429,11 @@ def _name_features(table: Table) -> None:
 
 
 def _orient(tables: Sequence[Table], classes: Any, forced: bool | None, notes: list[str]) -> None:
-    """Transpose tables whose columns are samples: as asked, else by names."""
+    """Transpose tables whose columns are samples: as asked, else by names.
+
+    Tables that share columns but no rows may have genes as rows, or samples that are spelled
+    differently: they are transposed only if rows of one are named like features.
+    """
     if forced is not None:
         notes.append(f"{'Transposed' if forced else 'Not transposed'}, as asked.")
         for table in tables if forced else ():
@@ -441,9 +445,26 @@ def _orient(tables: Sequence[Table], classes: Any, forced: bool | None, notes: l
     beside = [] if classes is None else [pd.DataFrame(index=classes.index)]
     frames, names = [table.frame for table in tables], [table.name for table in tables]
     turned, more = turn_transposed([*frames, *beside], [*names, ""])
+    if not more and _list_features_as_rows(tables):
+        turned = [frame.set_axis(frame.columns.astype(str), axis="columns").T for frame in frames]
+        more = ["Transposed: the tables share their columns, and their rows are features."]
     notes += more
     for table, frame in zip(tables, turned, strict=False):
         table.frame, table.turned = frame, frame is not table.frame
+
+
+def _list_features_as_rows(tables: Sequence[Table]) -> bool:
+    """Return whether several tables of numbers share columns, no rows, and rows are features."""
+    if len(tables) < 2 or any(not t.named or text_columns(t.frame) for t in tables):
+        return False
+    headers = [set(table.columns) for table in tables]
+    rows = [name for table in tables for name in set(as_text(table.frame.index))]
+    return (
+        len(set.intersection(*headers)) > max(1, min(map(len, headers)) / 2)
+        and len(set(rows)) == len(rows)
+        and any(roles.lists_features(table.frame.index) for table in tables)
+        and not any(roles.lists_features(table.frame.columns) for table in tables)
+    )
 
 
 def _refuse_values(
@@ -516,6 +537,13 @@ def _read_classes(table: Table, request: Request) -> Any:
             twice = index[index.duplicated()][0]
             raise FileFormatError(f"{twice!r} occurs repeatedly in its column of sample names")
         return values.set_axis(index)
+
+
+def _by_position(classes: Any, tables: Sequence[Table] = ()) -> Any:
+    """Return classes without names as an array, unless the rows of the tables are reordered."""
+    in_order = all(table.frame.index.equals(tables[0].frame.index) for table in tables)
+    unnamed = in_order and isinstance(getattr(classes, "index", None), pd.RangeIndex)
+    return classes.to_numpy() if unnamed else classes
 
 
 def _as_classes(column: Any) -> Any:

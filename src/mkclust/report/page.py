@@ -22,7 +22,7 @@ from .._version import __version__
 from ..agreement.chance import mean_agreement, ranking, unrelated
 from ..base import MultiViewClusterer
 from ..data.input import fitted_views
-from ..data.views import MultiView, joint_checksum, view_checksums
+from ..data.views import MultiView
 from ..dual_noise import MKCDNM
 from ..exceptions import InputError
 from ..inspection import (
@@ -36,6 +36,7 @@ from ..inspection import (
 )
 from ..inspection.stability import MOVES
 from ..inspection.view_influence import describe_ari
+from ..io.models import joint_checksum, view_checksums
 from ..metrics import evaluate
 from . import drawing, words
 from .charts import MOST_VIEWS, chart_data, other_labels, survival_ticks
