@@ -321,7 +321,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             setattr(self, name, rows[:, group] if name in PER_PAIR else rows)
         if self._has_membership:
             self.inertia_ = inertia(self.embedding_, self.labels_, self.cluster_centers_)
-        spectra = vars(self).get("_spectra")
+        spectra = self._spectra
         if spectra is not None and all(len(H) == distinct for H in spectra.heads):
             self._spectra = replace(spectra, heads=tuple(H[group] for H in spectra.heads))
         self._note(

@@ -12,12 +12,12 @@ import pytest
 import mkclust
 from _support.page import Page
 from mkclust import METHODS, MKCDNM, GraphFusion, MultiView, datasets, stability, write_report
-from mkclust.agreement.chance import ranking
 from mkclust.exceptions import InputError, MkclustWarning
 from mkclust.inspection import compare_annotations
 from mkclust.large import LargeViews
 from mkclust.report import pageable
 from mkclust.report.page import ECHARTS, SECTIONS
+from mkclust.report.words import ranking
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&'\"<!--"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from scipy.special import betaincc
@@ -132,22 +131,6 @@ def unrelated_positions(p_values: np.ndarray) -> list[int]:
     known = np.sum(~np.isnan(p_values), axis=1)
     least = np.where(np.isnan(p_values), np.inf, p_values).min(axis=1)
     return [p for p in range(len(p_values)) if known[p] and known[p] * least[p] >= ALPHA]
-
-
-def unrelated(model: Any) -> list[int]:
-    """Return the positions of the unrelated views of a fitted model."""
-    named = set(getattr(model, "unrelated_views_", ()))
-    return [p for p, name in enumerate(model.view_names_in_) if name in named]
-
-
-def ranking(model: Any) -> np.ndarray:
-    """Order the views by descending agreement, else by weight, else as given."""
-    m = len(model.view_names_in_)
-    if m > 1 and hasattr(model, "agreement_"):
-        score = mean_agreement(model.agreement_)
-    else:
-        score = np.asarray(getattr(model, "weights_", np.zeros(m)), dtype=float)
-    return np.argsort(-score, kind="stable")
 
 
 def _moments(head: np.ndarray) -> tuple[float, float, float]:

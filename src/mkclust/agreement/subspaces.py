@@ -173,9 +173,3 @@ def view_spectra(spectra: Sequence[Spectrum], k: int) -> ViewSpectra:
         values=tuple(np.array(spectrum.values) for spectrum in spectra),
         heads=tuple(spectrum.vectors[:, :k].astype(np.float32) for spectrum in spectra),
     )
-
-
-def view_spectra_of(model: Any) -> ViewSpectra | None:
-    """Return what a fitted model kept; None for methods that keep nothing."""
-    kept: ViewSpectra | None = getattr(model, "_spectra", None)
-    return kept

@@ -15,6 +15,7 @@ from sklearn import get_config
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from ..agreement.subspaces import ViewSpectra
 from ..data.input import TakesViews
 from ..data.views import MultiView
 from ..exceptions import InputError
@@ -136,6 +137,7 @@ class Membership:
     embedding_: Any
     cluster_centers_: np.ndarray
     inertia_: float
+    _spectra: ViewSpectra | None = None
 
     @property
     def membership_(self) -> np.ndarray:

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..agreement.chance import ranking, unrelated
-from ..agreement.subspaces import view_spectra_of
 from ..data.memory import make_once
 from ..dual_noise import MKCDNM
 from ..inspection.annotations import Survival
 from . import drawing
 from .drawing import block_edges, block_means, graph_means, principal_plane, sample_rows, tsne
-from .words import number
+from .words import number, ranking, unrelated
 
 MOST_POINTS = 60_000  # marks in all scatter plots of a page
 MOST_DRAWN = 2000  # samples drawn, so that t-SNE takes seconds
@@ -54,7 +52,7 @@ def first_title(model: Any) -> str:
 
 def drawn_rows(model: Any) -> np.ndarray:
     """Return which samples the scatter plots show: fewer where there are many views."""
-    kept = view_spectra_of(model)
+    kept = model._spectra
     panels = 1 + (0 if kept is None else len(ranking(model)[:MOST_VIEWS]))
     limit = int(np.clip(MOST_POINTS // panels, 500, MOST_DRAWN))
     return sample_rows(np.asarray(model.labels_), limit)
@@ -81,7 +79,7 @@ def round_steps(last: float) -> list[float]:
 
 def _spectra(page: Any, shown: np.ndarray) -> Any:
     """Return relative eigenvalues; kernels on logarithmic axes, graphs on plain ones."""
-    model, kept = page.model, view_spectra_of(page.model)
+    model, kept = page.model, page.model._spectra
     if kept is None:
         return None
     k = int(model.n_clusters)
@@ -106,7 +104,7 @@ def _samples(page: Any, shown: np.ndarray) -> Any:
     H = getattr(page.model, "embedding_", None)
     if H is None:
         return None
-    kept, rows = view_spectra_of(page.model), drawn_rows(page.model)
+    kept, rows = page.model._spectra, drawn_rows(page.model)
     parts = [] if kept is None else [(kept.heads[p], page.present(int(p))) for p in shown]
     held = [(head[rows], None if there is None else there[rows]) for head, there in parts]
     plane = principal_plane(H)
@@ -137,7 +135,7 @@ def other_labels(page: Any) -> list[np.ndarray]:
 
 def _blocks(page: Any, shown: np.ndarray) -> Any:
     model, labels = page.model, page.labels
-    kept = view_spectra_of(model)
+    kept = model._spectra
     if hasattr(model, "embedding_"):
         first = block_means(model.embedding_, labels, CELLS)
     elif hasattr(model, "graph_"):

@@ -19,7 +19,7 @@ from markupsafe import Markup
 from sklearn.utils.validation import check_is_fitted
 
 from .._version import __version__
-from ..agreement.chance import mean_agreement, ranking, unrelated
+from ..agreement.chance import mean_agreement
 from ..base import MultiViewClusterer
 from ..data.input import fitted_views
 from ..data.views import MultiView
@@ -40,7 +40,7 @@ from ..io.models import joint_checksum, view_checksums
 from ..metrics import evaluate
 from . import drawing, words
 from .charts import MOST_VIEWS, chart_data, other_labels, survival_ticks
-from .words import number, shortened
+from .words import number, ranking, shortened, unrelated
 
 ECHARTS = "6.1.0"
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")

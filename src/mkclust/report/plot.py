@@ -23,8 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..agreement.chance import mean_agreement, ranking, unrelated
-from ..agreement.subspaces import ViewSpectra, view_spectra_of
+from ..agreement.chance import mean_agreement
+from ..agreement.subspaces import ViewSpectra
 from ..dual_noise.consensus import Noise
 from ..exceptions import InputError, MkclustWarning, warn
 from ..inspection import Markers, Stability
@@ -44,7 +44,7 @@ from .drawing import (
     sample_rows,
     tsne,
 )
-from .words import DISSOLVED, STABLE, number
+from .words import DISSOLVED, STABLE, number, ranking, unrelated
 from .writing import answer_questions, named_answers
 
 MOST_DRAWN = 2000  # samples
@@ -427,7 +427,7 @@ def _reason(model: Any, p: int) -> str:
 
 def _spectra(model: Any) -> ViewSpectra:
     check_is_fitted(model, "labels_")
-    kept = view_spectra_of(model)
+    kept = model._spectra
     if kept is None:
         raise InputError(
             f"{model.title} kept no eigenvectors of single views; graph fusion does, and MKC-DNM "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..agreement.chance import mean_agreement, ranking
+from ..agreement.chance import mean_agreement
 from ..agreement.weights import REDUNDANT
 
 METRICS = {"acc": "ACC", "nmi": "NMI (max)", "purity": "purity", "ari": "ARI"}
@@ -24,6 +24,22 @@ INGREDIENTS = {
         "Harmonic Analysis 21, 2006",
     )
 }
+
+
+def unrelated(model: Any) -> list[int]:
+    """Return the positions of the unrelated views of a fitted model."""
+    named = set(getattr(model, "unrelated_views_", ()))
+    return [p for p, name in enumerate(model.view_names_in_) if name in named]
+
+
+def ranking(model: Any) -> np.ndarray:
+    """Order the views by descending agreement, else by weight, else as given."""
+    m = len(model.view_names_in_)
+    if m > 1 and hasattr(model, "agreement_"):
+        score = mean_agreement(model.agreement_)
+    else:
+        score = np.asarray(getattr(model, "weights_", np.zeros(m)), dtype=float)
+    return np.argsort(-score, kind="stable")
 
 
 def summary(model: Any, n_views: int, kernels: bool) -> str:
