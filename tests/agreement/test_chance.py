@@ -14,11 +14,10 @@ from mkclust.agreement.chance import (
     overlap_p_values,
     p_values_on_common_rows,
     permutation_p_values,
-    ranking,
-    unrelated,
     unrelated_positions,
 )
 from mkclust.data.datasets import load_mfeat, make_views
+from mkclust.report.words import ranking, unrelated
 
 
 def bases(rng, n, k, count):
