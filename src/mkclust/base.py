@@ -266,9 +266,8 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
 
     def _forget(self) -> None:
         """Remove the attributes of an earlier fit, which may have been of another kind."""
-        fitted = [name for name in vars(self) if name.endswith("_")]
-        for name in (*fitted, *PRIVATE_FITTED):
-            self.__dict__.pop(name, None)
+        for name in [name for name in vars(self) if name.endswith("_") or name in PRIVATE_FITTED]:
+            del self.__dict__[name]
         self.notes_ = ()
 
     def _large_views(self, X: Any) -> Any:
@@ -296,26 +295,29 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         self.inertia_ = found.inertia
 
     def _find_duplicates(self, views: MultiView, k: int) -> np.ndarray | None:
-        """Return a number (n,) per distinct sample, equal in every view; None without duplicates.
+        """Number the distinct samples (n,), and note that there are copies; None without any.
 
         Fewer distinct samples than clusters are refused.
         """
-        hashes = self._row_hashes if self._imputation is None else views.row_hashes()
-        table = pd.DataFrame(hashes)
-        group = table.groupby(list(table), sort=False).ngroup().to_numpy()
-        distinct = int(group.max()) + 1
+        known: Any = self._row_hashes if self._imputation is None else views.row_hashes()
+        group = number_distinct(known)
+        n, distinct = len(group), int(group.max()) + 1
         if distinct < k:
             raise InputError(
                 f"n_clusters = {k} is more than the {distinct} distinct samples: all others are "
                 "duplicates in every view",
                 parameter="n_clusters",
             )
-        return None if distinct == len(group) else group
+        if distinct == n:
+            return None
+        copies = f"{n - distinct} of {n} samples are equal to others in every view"
+        self._note(f"{copies}: structure and reproducibility count the {distinct} distinct samples")
+        return group
 
     def _extend_to(self, group: np.ndarray) -> None:
         """Extend a fit of the distinct samples to all: duplicates are alike."""
         self._distinct = _first_of(group)
-        n, distinct = len(group), len(self._distinct)
+        distinct = len(self._distinct)
         for name in vars(self).keys() & {*PER_SAMPLE, *PER_PAIR}:
             rows = np.asarray(vars(self)[name])[group]
             setattr(self, name, rows[:, group] if name in PER_PAIR else rows)
@@ -324,10 +326,7 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         spectra = self._spectra
         if spectra is not None and all(len(H) == distinct for H in spectra.heads):
             self._spectra = replace(spectra, heads=tuple(H[group] for H in spectra.heads))
-        self._note(
-            f"{n - distinct} of {n} samples are equal to others in every view: the {distinct} "
-            "distinct samples were clustered"
-        )
+        self._note(f"most samples are copies: the {distinct} distinct samples were clustered")
 
     def _unite(self, group: np.ndarray) -> None:
         """Put duplicates that k-means divided into one cluster: that of their mean membership.
@@ -412,6 +411,15 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing is not None
         return tags
+
+
+def number_distinct(hashes: np.ndarray) -> np.ndarray:
+    """Number the distinct rows (n, m) of checksums in order of appearance, (n,).
+
+    >>> number_distinct(np.array([[7, 1], [5, 1], [7, 1]]))
+    array([0, 1, 0])
+    """
+    return np.asarray(pd.DataFrame(hashes).groupby([*range(hashes.shape[1])], sort=False).ngroup())
 
 
 def _first_of(group: np.ndarray) -> np.ndarray:

@@ -167,9 +167,8 @@ def _model(found: Archive) -> MultiViewClusterer:
         if known or not (inner or name.isidentifier()):
             raise FileFormatError(f"{name!r} cannot be a fitted attribute: {ADVICE}")
         setattr(model, name, value)
-    n = len(model.labels_)
     if "embedding_" in found.fitted:
-        check_shape(model.embedding_.shape[:1], (n,), "its embedding")
+        check_shape(model.embedding_.shape[:1], (len(model.labels_),), "its embedding")
     for name, kind in (("_extension", Extension), ("_imputation", Imputation)):
         if not isinstance(found.fitted.get(name), kind | None):
             raise FileFormatError(f"its {name[1:]} is of an unknown kind: {ADVICE}")

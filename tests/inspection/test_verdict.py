@@ -6,6 +6,7 @@ import pytest
 import mkclust
 from mkclust import GraphFusion, MultiView, cluster, verdict
 from mkclust.data.datasets import make_views
+from mkclust.exceptions import DegenerateWarning
 
 
 def test_clear_clusters_and_an_unrelated_view():
@@ -33,6 +34,18 @@ def test_noise_is_called_noise_also_with_k_given(k):
         assert found.p_value == model.choice_of_k_.p_value
     else:
         assert found.reproducibility < 0.9 and "poorly" in found.sentences[1]
+
+
+@pytest.mark.filterwarnings("ignore::mkclust.exceptions.UnrelatedWarning")
+def test_copies_of_noise_are_no_clusters():
+    noise = make_views(90, 2, 0, n_noise_views=2, random_state=0)
+    with pytest.warns(DegenerateWarning, match="90 of 180 samples are equal"):
+        model = cluster(noise[np.repeat(np.arange(90), 2)], 3, random_state=0)
+    found, alone = model.verdict_, cluster(noise, 3, random_state=0).verdict_
+    assert (found.p_value, found.unrelated) == (alone.p_value, alone.unrelated)
+    certain = found.confidence.samples
+    assert len(model.notes_) == 1 and (certain[::2] == certain[1::2]).all()
+    assert mkclust.choose_k(noise[np.arange(180) % 90]) == mkclust.choose_k(noise)
 
 
 def test_clusters_that_follow_missing_samples_are_named():

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.stats import chi2_contingency, kruskal, random_table
 
 from ..data.alignment import ROWS, as_text, match_samples, plain, rows_of
@@ -71,8 +72,6 @@ class Annotations:
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row per column compared."""
-        import pandas as pd
-
         return pd.DataFrame(list(self.comparisons), columns=list(Comparison._fields))
 
     def __str__(self) -> str:
@@ -168,8 +167,6 @@ def corrected(p: np.ndarray) -> np.ndarray:
 
 def _aligned(labels: Any, table: Any, index: Any, id: str | None) -> tuple[np.ndarray, Any, str]:
     """Return clusters (n,), the rows of the table that have one, in the same order, and how."""
-    import pandas as pd
-
     if not hasattr(table, "columns"):
         raise InputError(f"the annotations must be a frame, got {type(table).__name__}")
     table = as_table(table, "annotations")
@@ -185,10 +182,8 @@ def _aligned(labels: Any, table: Any, index: Any, id: str | None) -> tuple[np.nd
         table = match_samples(table, names, id)
     rows = rows_of(table.index, as_text(names))
     if (rows < 0).all():
-        raise InputError(
-            f"no sample of the annotations has a cluster: they name {table.index[0]!r}, the "
-            f"samples are named {as_text(names)[0]!r}"
-        )
+        named = f"they name {table.index[0]!r}, the samples are named {as_text(names)[0]!r}"
+        raise InputError(f"no sample of the annotations has a cluster: {named}")
     joined = f"joined by {table.index.name or ROWS}: {sum(rows >= 0)} of {len(clusters)} samples"
     return clusters[rows[rows >= 0]], table[rows >= 0], joined
 
@@ -279,10 +274,8 @@ def survival_columns(
         known = TIMES, EVENTS
         times, events = ([c for c in table.columns if plain(str(c)) in each] for each in known)
     elif unknown := [name for name in (time, event) if name not in table.columns]:
-        raise InputError(
-            f"the annotations have no column {unknown[0]!r}; there are "
-            f"{', '.join(map(str, table.columns))}"
-        )
+        there = ", ".join(map(str, table.columns))
+        raise InputError(f"the annotations have no column {unknown[0]!r}; there are {there}")
     if not times or not events:
         return None, [], []
     if len(times) > 1 or len(events) > 1:
@@ -330,9 +323,8 @@ def survival(clusters: np.ndarray, times: Any, events: Any) -> Survival:
                       found.event_table["at_risk"].to_numpy(int), int(own.sum()),
                       int(happened[own].sum()), float(found.median_survival_time_))
             )  # fmt: skip
-    return Survival(
-        tuple(curves), float(tested.test_statistic), float(tested.p_value), int(known.sum())
-    )
+    statistic, p = float(tested.test_statistic), float(tested.p_value)
+    return Survival(tuple(curves), statistic, p, int(known.sum()))
 
 
 def _times(column: Any) -> np.ndarray:

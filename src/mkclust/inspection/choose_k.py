@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from scipy import stats
 
@@ -110,11 +111,8 @@ class ChoiceOfK:
 
     def __str__(self) -> str:
         ks = [row.k for row in self.table]
-        tried = f"{ks[0]} to {ks[-1]} tried"
-        if len(ks) <= ks[-1] - ks[0]:
-            tried = f"{', '.join(map(str, ks))} tried"
-        if len(ks) == 1:
-            tried = "the only number tried"
+        span = f"{ks[0]} to {ks[-1]}" if len(ks) > ks[-1] - ks[0] else ", ".join(map(str, ks))
+        tried = "the only number tried" if len(ks) == 1 else f"{span} tried"
         if self.drawn is not None:
             tried += f" on {self.drawn} samples drawn at random"
         if not self.structure:
@@ -133,8 +131,6 @@ class ChoiceOfK:
 
     def to_frame(self) -> Any:
         """Return the table as a pandas DataFrame with one row for every number of clusters."""
-        import pandas as pd
-
         return pd.DataFrame(list(self.table)).drop(columns="splits").set_index("k")
 
 
@@ -173,7 +169,8 @@ def choose_k(
         The estimator that will cluster, such as ``MKCDNM(2)``; its n_clusters is not used. Views
         alone are clustered by `GraphFusion`: ``choose_k(views, k_range=(2, 8))``.
     views : MultiView, list or dict of views, or one table
-        As for the estimator's `fit`. Of more than 1500 samples 1500 are drawn.
+        As for the estimator's `fit`. Samples that are equal in every view count once. Of more
+        than 1500 samples 1500 are drawn.
     k_range : pair, iterable of int, or "auto"
         Numbers to try: a pair is a range that includes both ends; ``"auto"`` is 2 to 20, at most
         half the samples.
@@ -208,7 +205,7 @@ def choose_k(
     elif views is None:
         raise InputError("choose_k needs views")
     with quiet():
-        data, _ = views_of(estimator, views, random_state)
+        data = views_of(estimator, views, random_state).data
         ks = checked_range(k_range, len(data))
         n, data = len(data), drawn(data, max(ROWS, 2 * ks[-1]), np.random.default_rng(random_state))
         model = unfitted(estimator, n_clusters=ks[0])
@@ -233,10 +230,8 @@ def checked_range(asked: Any, n: int) -> list[int]:
     if not ks or not all(isinstance(k, Integral) and int(k) >= 2 for k in ks):
         raise InputError(f"numbers of clusters to try must be whole and from 2 on, got {ks}")
     if max(ks) > n // 2:
-        raise InputError(
-            f"{max(ks)} clusters of {n} samples have fewer than two samples each on average: try "
-            f"up to {n // 2}"
-        )
+        few = f"{max(ks)} clusters of {n} samples that differ have fewer than two samples each"
+        raise InputError(f"{few} on average: try up to {n // 2}")
     return sorted({int(k) for k in ks})
 
 
@@ -323,15 +318,14 @@ class StructureTest:
         excess = np.max(_log_odds(self.observed) - mean) - SHAPE - np.mean(drawn)
         return float(stats.t.sf(excess / spread, B - 1))
 
-    def curves(self, ks: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def curves(self, ks: Sequence[int]) -> np.ndarray:
         """Return observed modularity, and mean and standard deviation of the null model's.
 
         Numbers of `ks` between those compared are interpolated on a logarithmic scale.
         """
         null = self.null[:, 0]
         found = (self.observed[0], null.mean(axis=0), null.std(axis=0, ddof=1))
-        observed, mean, deviation = (np.interp(np.log(ks), np.log(self.ks), y) for y in found)
-        return observed, mean, deviation
+        return np.array([np.interp(np.log(ks), np.log(self.ks), y) for y in found])
 
 
 def _log_odds(found: np.ndarray) -> np.ndarray:

@@ -128,10 +128,11 @@ def explain(estimator: Any, views: Any, *, random_state: int = 0) -> Explanation
     """
     with shared_views():
         evidence = evidence_of(estimator, views, random_state)
-        profile = profile_of(evidence)
+        profile, some = profile_of(evidence), evidence.samples
         found = conflicts_of(evidence, profile)
         others, tried = alternatives_of(evidence, found, random_state)
-    return Explanation(profile, found, others, tried, evidence.index)
+    found, others = tuple(map(some.extend, found)), tuple(map(some.extend, others))
+    return Explanation(profile, found, others, tried, some.names[some.covered])
 
 
 @dataclass(frozen=True)
@@ -215,13 +216,12 @@ def _conflict(evidence: Evidence, profile: ViewProfile, a: int, b: int) -> Confl
     graphs = {p: sp.csr_array(evidence.graphs[p][at][:, at]) for p in evidence.trusted}
     splits = {p: own_split(graph) for p, graph in graphs.items()}
     opposing = _opposing(evidence, splits, own)
-    if not opposing:
-        return None
     supporting = [
         p for p in splits if p not in opposing
         and (profile.pairs[a, b, p] >= SEPARATED or _common_ari(splits[p].parts, own) >= SUPPORT)
     ]  # fmt: skip
-    return _followed(evidence, at, (a, b), supporting, opposing, graphs) if supporting else None
+    both = opposing and supporting
+    return _followed(evidence, at, (a, b), supporting, opposing, graphs) if both else None
 
 
 def _opposing(evidence: Evidence, splits: dict[int, OwnSplit], own: np.ndarray) -> list[int]:
@@ -256,12 +256,12 @@ def _followed(
     labels[at] = other
     return Conflict(
         clusters=pair,
-        supporting=tuple(evidence.names[p] for p in supporting),
-        opposing=tuple(evidence.names[p] for p in opposing),
+        supporting=tuple(evidence.built.names[p] for p in supporting),
+        opposing=tuple(evidence.built.names[p] for p in opposing),
         sizes=(int(np.sum(own == pair[0])), int(np.sum(own == pair[1]))),
         parts=(int(np.sum(other == pair[0])), int(np.sum(other == pair[1]))),
         ari=agreement,
-        moved=evidence.index[at[own != other]],
+        moved=evidence.samples.names[evidence.samples.rows[at[own != other]]],
         labels=labels,
         score=evidence.score(labels),
     )
@@ -353,8 +353,7 @@ def _threshold(y: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
     total = float(np.sum(weight * (y - mean) ** 2))
     between = (wy[:-1] - w[:-1] * mean) ** 2 * w[-1] / (w[:-1] * (w[-1] - w[:-1]))
     cut = int(between.argmax())
-    above = np.zeros(len(y), dtype=bool)
-    above[order[cut + 1 :]] = True
+    above = np.isin(np.arange(len(y)), order[cut + 1 :])
     return above, float(between[cut] / total) if total > 0 else 0.0
 
 
@@ -430,7 +429,7 @@ def _following(
         yield f"follows {', '.join(conflict.opposing)} for clusters {a} and {b}", conflict.labels
     sides = dict.fromkeys(conflict.opposing for conflict in conflicts)
     for side in list(sides)[:SIDES]:
-        chosen = np.where(np.isin(evidence.names, side), evidence.weights, 0.0)
+        chosen = np.where(np.isin(evidence.built.names, side), evidence.weights, 0.0)
         if not in_no_used(evidence.built, chosen).any():
             graph = degree_normalized(mean_graph(evidence.graphs, chosen / chosen.sum()))
             yield f"uses only {', '.join(side)}", _partition(evidence, graph, seed)
@@ -441,7 +440,7 @@ def _others(evidence: Evidence, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     H = getattr(evidence.model, "embedding_", None)
     if isinstance(H, np.ndarray):
         for start in range(OPTIMA):
-            own = kmeans_labels(H[evidence.rows], evidence.k, 1, seed + 1 + start)
+            own = kmeans_labels(H[evidence.samples.rows], evidence.k, 1, seed + 1 + start)
             yield "another optimum of k-means", own
     if not isinstance(evidence.model, GraphFusion):
         return
@@ -456,7 +455,7 @@ def _others(evidence: Evidence, seed: int) -> Iterator[tuple[str, np.ndarray]]:
 
 def _weights(evidence: Evidence) -> Iterator[tuple[str, np.ndarray]]:
     """Yield other weights of the views: equal, and by agreement without regard to redundancy."""
-    m = len(evidence.names)
+    m = len(evidence.built.names)
     if m < 2:
         return
     yield "equal weights of all views", np.full(m, 1 / m)
@@ -468,7 +467,7 @@ def _weights(evidence: Evidence) -> Iterator[tuple[str, np.ndarray]]:
 
 def _partition(evidence: Evidence, graph: sp.csr_array, seed: int) -> np.ndarray:
     step("alternative: another graph")
-    found = diffusion_map(graph, n_components_for(len(evidence.data), evidence.k))
+    found = diffusion_map(graph, n_components_for(len(evidence.labels), evidence.k))
     return kmeans_labels(found.embedding, evidence.k, STARTS, seed)
 
 

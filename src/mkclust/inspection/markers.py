@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from scipy.stats import false_discovery_control, norm, rankdata
 
 from ..data.views import MultiView
 from ..exceptions import InputError
 from ..linalg.threads import in_parallel
-from .fitting import fitted, views_of
+from .fitting import Samples, fitted, views_of
 from .stability import matched
 from .view_influence import ViewInfluence, view_influence
 
@@ -79,8 +80,6 @@ class Markers:
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a row per test, the clearest first."""
-        import pandas as pd
-
         return pd.DataFrame({name: getattr(self, name) for name in self.COLUMNS})
 
     def top(self, cluster: int, count: int = 10, view: str | None = None) -> np.ndarray:
@@ -151,14 +150,14 @@ def markers(estimator: Any, views: Any, *, valid: bool | ViewInfluence = False) 
     (60, False)
     """
     model = fitted(estimator, views)
-    data, rows = views_of(model, views)
+    some = views_of(model, views)
+    data, labels = some.data, np.asarray(model.labels_)[some.rows]
     if data.kernels:
         raise InputError("markers need tables: kernel matrices have no features")
-    labels = np.asarray(model.labels_)[rows]
     k = int(labels.max()) + 1
     if k < 2:
         raise InputError("markers need at least two clusters")
-    others = None if valid is False else _labels_without(model, views, data, labels, valid)
+    others = None if valid is False else _labels_without(model, views, some, valid)
 
     def entries_of(p: int) -> dict[str, np.ndarray]:
         found = _tested(data, p, np.arange(len(data)), labels, k)
@@ -177,25 +176,25 @@ def _tested(data: MultiView, p: int, rows: np.ndarray, labels: np.ndarray, k: in
 
 
 def _labels_without(
-    model: Any, views: Any, data: MultiView, labels: np.ndarray, valid: bool | ViewInfluence
+    model: Any, views: Any, some: Samples, valid: bool | ViewInfluence
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the samples that the other views of every view hold, and their labels from these."""
-    if data.n_views < 2:
-        raise InputError(
-            "valid p values need two views: each view is tested against clusters of the others"
-        )
+    if some.data.n_views < 2:
+        raise InputError("valid p values need two views: each is tested by the other's clusters")
     influence = valid if isinstance(valid, ViewInfluence) else view_influence(model, views)
-    if influence.names != data.names:
+    if influence.names != some.data.names:
         raise InputError("the result of view_influence is of other views")
-    return [(left.rows, matched(labels[left.rows], left.labels)) for left in influence.without]
+    found, labels = [], np.asarray(model.labels_)
+    for left in influence.without:
+        at, first = np.unique(some.place[left.rows], return_index=True)
+        found.append((at, matched(labels[some.rows[at]], left.labels[first])))
+    return found
 
 
 def feature_names(model: Any, data: MultiView, p: int) -> np.ndarray:
     """Return the names of the columns of view p, or their numbers in the table that was given."""
-    own = data.feature_names[p]
-    if own is None:  # rows that are read in chunks keep the names in the model
-        own = model.view_feature_names_in_[p]
-    if own is not None:
+    known = data.feature_names[p], model.view_feature_names_in_[p]  # the latter, read in chunks
+    if (own := next((names for names in known if names is not None), None)) is not None:
         return np.asarray(own, dtype=object)
     filled = getattr(model, "_imputation", None)
     imputer = None if filled is None else filled.views[p]

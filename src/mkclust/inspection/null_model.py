@@ -128,9 +128,7 @@ class NullModel:
     def _gaussian(self, p: int, source: Any, G: np.ndarray) -> np.ndarray:
         own = G[np.ix_(self._held[p], self._held[p])]
         A = (own - own.mean(axis=1, keepdims=True)) / np.sqrt(len(own)) + 1 / len(own)
-        if self.views.kernels:
-            return np.asarray(A @ source @ A.T)
-        return source.like(A @ source.symmetric)
+        return A @ source @ A.T if self.views.kernels else source.like(A @ source.symmetric)
 
     def _placed(self, p: int, rows: Any) -> Any:
         """Extend the rows that view p holds to all samples; the others are zero."""

@@ -17,7 +17,7 @@ from ..io.models import storable
 from ..metrics import ari
 from ..predict.new_samples import OutOfSample
 from ..progress import step
-from .fitting import fitted, refit_all, sample_names, unfitted, views_of
+from .fitting import fitted, refit_all, unfitted, views_of
 
 SPLITS = 5  # into halves; each gives two refits
 STARTS = 3  # of k-means in each half
@@ -56,6 +56,8 @@ class Stability:
         Names of the samples.
     rows : (n,) int array
         Which samples of the fit they are.
+    distinct : bool array
+        For every sample of the fit: False for copies of another one, which do not count in means.
     """
 
     agreement: float
@@ -67,6 +69,13 @@ class Stability:
     labels: np.ndarray
     index: np.ndarray
     rows: np.ndarray
+    distinct: np.ndarray
+
+    def by_cluster(self, k: int) -> np.ndarray:
+        """Return the mean share of refits that keep a sample in its cluster, (k,)."""
+        once = self.distinct[self.rows]
+        own, kept = self.labels[once], self.samples[once]
+        return np.bincount(own, kept, k) / np.maximum(np.bincount(own, minlength=k), 1)
 
     @property
     def moved(self) -> np.ndarray:
@@ -130,17 +139,16 @@ def compare_halves(
 ) -> Stability:
     """Return the stability, of some samples `only`, by position, if given."""
     model = fitted(estimator, views)
-    data, rows = views_of(model, views, random_state)
-    if only is not None:
-        data, rows = data[only], rows[only]
-    k, n = int(model.n_clusters), len(data)
+    some = views_of(model, views, random_state)
+    some = some if only is None else some.subset(only)
+    k, n, data = int(model.n_clusters), len(some.data), some.data
     if n // 2 < max(k, 2):
         raise InputError(f"halves of {n} samples are too few for {k} clusters")
     fresh = unfitted(model, random_state=random_state, n_init=STARTS, columns=None)
     halves = _halves(n, n_splits, random_state)
     found = refit_all(partial(_labels_from, fresh, data), halves, n // 2)
-    refits = list(zip(halves, found, strict=True))
-    return compared(np.asarray(model.labels_)[rows], refits, sample_names(data, rows), rows)
+    refits, labels = list(zip(halves, found, strict=True)), np.asarray(model.labels_)[some.rows]
+    return some.extend(compared(labels, refits, some.rows))
 
 
 def _labels_from(fresh: Any, data: MultiView, half: np.ndarray) -> np.ndarray:
@@ -165,10 +173,7 @@ def _predicted(refit: Any, data: MultiView, half: np.ndarray, rest: np.ndarray) 
 
 
 def compared(
-    labels: np.ndarray,
-    refits: Sequence[tuple[np.ndarray, np.ndarray]],
-    index: np.ndarray,
-    rows: np.ndarray | None = None,
+    labels: np.ndarray, refits: Sequence[tuple[np.ndarray, np.ndarray]], index: np.ndarray
 ) -> Stability:
     """Compare refits with the labels (n,), clusters matched one to one within each half.
 
@@ -204,7 +209,8 @@ def compared(
         refits=own_halves,
         labels=labels,
         index=index,
-        rows=np.arange(n) if rows is None else rows,
+        rows=np.arange(n),
+        distinct=np.ones(n, dtype=bool),
     )
 
 
@@ -268,6 +274,8 @@ class Confidence:
     labels : (n,) int array
     index : (n,) array
         Names of the samples, or their positions.
+    distinct : (n,) bool array
+        False for copies of another sample, which do not count in means.
     """
 
     samples: np.ndarray
@@ -276,11 +284,12 @@ class Confidence:
     refits: int
     labels: np.ndarray
     index: np.ndarray
+    distinct: np.ndarray
 
     @property
     def mean(self) -> float:
-        """Mean over all samples."""
-        return float(self.samples.mean())
+        """Mean over the distinct samples."""
+        return float(self.samples[self.distinct].mean())
 
     def least(self, count: int = LISTED) -> list[Uncertain]:
         """Return the `count` least certain samples, least certain first."""
@@ -343,19 +352,18 @@ def confidence_of(found: Stability, model: Any) -> Confidence:
     Samples that were not among those of the refits get the mean of their cluster.
     """
     labels = np.asarray(model.labels_)
-    k = int(labels.max()) + 1
-    sizes = np.maximum(np.bincount(found.labels, minlength=k), 1)
-    means = np.bincount(found.labels, weights=found.samples, minlength=k) / sizes
+    means = found.by_cluster(int(labels.max()) + 1)
     samples, rivals = means[labels], np.full(len(labels), -1)
+    own = labels[found.distinct]
     shrunk = found.samples * found.counted + PRIOR * means[found.labels]
     samples[found.rows] = shrunk / (found.counted + PRIOR)
     rivals[found.rows] = np.where(found.samples < 1, found.rivals, -1)
-    names = getattr(model, "sample_names_in_", np.arange(len(labels)))
     return Confidence(
         samples=samples,
-        clusters=np.bincount(labels, weights=samples) / np.maximum(np.bincount(labels), 1),
+        clusters=np.bincount(own, samples[found.distinct]) / np.maximum(np.bincount(own), 1),
         rivals=rivals,
         refits=len(found.refits),
         labels=labels,
-        index=np.asarray(names),
+        index=np.asarray(getattr(model, "sample_names_in_", np.arange(len(labels)))),
+        distinct=found.distinct,
     )

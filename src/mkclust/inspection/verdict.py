@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..graph_fusion.fusion import DEPENDENT
 from ..io.models import storable
 from .annotations import category_test
 from .choose_k import LEVEL, ROWS, ChoiceOfK, checked_range, drawn, structure_test
-from .fitting import fitted, quiet, views_of
+from .fitting import Samples, fit_of_distinct, fitted, quiet, views_of
 from .stability import SPLITS, Confidence, Stability, compare_halves, confidence_of
 
 MANY = 1000  # samples of the refits, at most: more samples, fewer refits, less time than the fit
@@ -125,6 +125,7 @@ def verdict(
     The test of structure is that of `choose_k`, by graph fusion on 100 to 1000 samples. The
     reproducibility comes from the ten refits to halves of `stability`, or, from 1000 samples on,
     from two refits to halves of 1000 samples. It then costs as much as one to two fits of 2000.
+    Samples that are equal in every view count once.
 
     Parameters
     ----------
@@ -152,22 +153,21 @@ def verdict(
     """
     model = fitted(estimator, views)
     reasons = []
+
+    def ask(failed: str, otherwise: Any, question: Callable[..., Any], *known: Any) -> Any:
+        try:
+            return question(*known, random_state)
+        except InputError as error:
+            reasons.append(f"{failed}: {error}.")
+            return otherwise
+
     with quiet():
-        data, _ = views_of(model, views, random_state)
-        p, found = np.nan, None
-        try:
-            p = _p_value(data, choice, random_state)
-        except InputError as error:
-            reasons.append(f"Cluster structure was not tested: {error}.")
-        try:
-            found = stability or _some_refits(model, views, len(data), random_state)
-        except InputError as error:
-            reasons.append(f"Reproducibility was not estimated: {error}.")
-        try:
-            fit = _view_tests(model, data, random_state)
-        except InputError as error:
-            fit = {}
-            reasons.append(f"Views were not tested: {error}.")
+        some = views_of(model, views, random_state)
+        data = some.data
+        p = ask("Cluster structure was not tested", np.nan, _p_value, data, choice)
+        known = _some_refits, model, views, len(data)
+        found = stability or ask("Reproducibility was not estimated", None, *known)
+        fit = ask("Views were not tested", {}, _view_tests, model, some)
     return Verdict(
         structured=bool(p <= LEVEL),
         p_value=float(p),
@@ -175,7 +175,7 @@ def verdict(
         confidence=None if found is None else confidence_of(found, model),
         unrelated=tuple(map(str, fit.get("unrelated_views_", ()))),
         uninformative=tuple(map(str, fit.get("uninformative_views_", ()))),
-        missingness=_missingness(model),
+        missingness=_missingness(model, some),
         n_views=data.n_views,
         not_tested=tuple(reasons),
     )
@@ -193,12 +193,12 @@ def _p_value(data: MultiView, choice: ChoiceOfK | None, random_state: int) -> fl
     return structure_test(model, some, ks, random_state).p_value
 
 
-def _view_tests(model: Any, data: MultiView, random_state: int) -> dict[str, Any]:
+def _view_tests(model: Any, samples: Samples, random_state: int) -> dict[str, Any]:
     """Return the attributes of a fit that name views to distrust.
 
     Graph fusion tests the views of a method that does not, on at most 1000 samples.
     """
-    own = vars(model)
+    own, data = vars(fit_of_distinct(model, samples)), samples.data
     if "uninformative_views_" in own:
         return own
     some = drawn(data, MANY, np.random.default_rng(random_state))
@@ -217,12 +217,13 @@ def _some_refits(model: Any, views: Any, n: int, random_state: int) -> Stability
     return compare_halves(model, views, 1, random_state, rows)
 
 
-def _missingness(model: Any) -> dict[str, float]:
+def _missingness(model: Any, some: Samples) -> dict[str, float]:
     """Return the views whose missing samples the clusters follow, with p values."""
     present: np.ndarray | None = vars(model).get("presence_")
     if present is None or int(np.max(model.labels_)) < 1:
         return {}
-    labels, views = np.asarray(model.labels_), zip(model.view_names_in_, present.T, strict=True)
+    labels, present = np.asarray(model.labels_)[some.distinct], present[some.distinct]
+    views = zip(model.view_names_in_, present.T, strict=True)
     tests = [category_test(str(name), labels, held) for name, held in views if not held.all()]
     return {test.column: test.p for test in tests if test.p * present.shape[1] < DEPENDENT}
 

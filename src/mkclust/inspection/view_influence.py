@@ -11,10 +11,9 @@ import numpy as np
 from ..agreement.chance import mean_agreement
 from ..base import MultiViewClusterer
 from ..data.memory import shared_views
-from ..data.views import MultiView
 from ..metrics import ari
 from ..progress import step
-from .fitting import fitted, refit_all, unfitted, views_of
+from .fitting import Samples, fit_of_distinct, fitted, refit_all, unfitted, views_of
 
 SAME = 0.95  # ARI from which two partitions are called nearly the same
 SIMILAR = 0.6  # ARI from which they are called similar
@@ -24,7 +23,7 @@ SIMILAR = 0.6  # ARI from which they are called similar
 class LeftOut:
     """The labels without one view, and their ARI with those from all views.
 
-    `rows` are the samples that the other views hold; all of them where nothing is missing.
+    `rows` are the samples of the fit that the other views hold; all where nothing is missing.
     """
 
     view: str
@@ -96,27 +95,29 @@ def view_influence(estimator: Any, views: Any) -> ViewInfluence:
     """
     with shared_views():
         model = fitted(estimator, views)
-        data, rows = views_of(model, views)
-        names, labels = data.names, np.asarray(model.labels_)[rows]
-        refit = partial(_left_out, model, data, labels)
-        left = refit_all(refit, names if len(names) > 1 else (), len(data))
-    agreed = vars(model).get("agreement_")
+        some = views_of(model, views)
+        names, refit = some.data.names, partial(_left_out, model, some)
+        left = refit_all(refit, names if len(names) > 1 else (), len(some.data))
+        fit = vars(fit_of_distinct(model, some))
+    agreed = fit.get("agreement_")
     return ViewInfluence(
         names=names,
         agreement=np.full(len(names), np.nan) if agreed is None else mean_agreement(agreed),
-        unrelated=tuple(getattr(model, "unrelated_views_", ())),
+        unrelated=tuple(fit.get("unrelated_views_", ())),
         without=tuple(left),
     )
 
 
-def _left_out(model: MultiViewClusterer, data: MultiView, labels: np.ndarray, gone: str) -> LeftOut:
+def _left_out(model: MultiViewClusterer, some: Samples, gone: str) -> LeftOut:
     step(f"refit without {gone}")
+    data = some.data
     rest = [name for name in data.names if name != gone]
     rows = np.flatnonzero(np.delete(data.held, data.names.index(gone), axis=1).any(axis=1))
     seed = 0 if model.random_state is None else model.random_state
-    some = data if len(rows) == len(data) else data[rows]
-    found = unfitted(model, random_state=seed, columns=None).fit(some.select(rest)).labels_
-    return LeftOut(gone, ari(labels[rows], found), found, rows)
+    some = some if len(rows) == len(data) else some.subset(rows)
+    found = unfitted(model, random_state=seed, columns=None).fit(some.data.select(rest)).labels_
+    own = np.asarray(model.labels_)[some.rows]
+    return some.extend(LeftOut(gone, ari(own, found), found, some.rows))
 
 
 def describe_ari(value: float) -> str:

@@ -11,12 +11,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..agreement.weights import SMALL
-from ..data.views import MultiView
 from ..graph_fusion import GraphFusion
 from ..graph_fusion.fusion import blend, joint_graph, joint_share, joint_weights, mean_graph
 from ..graph_fusion.view_graphs import ViewGraphs
 from .choose_k import modularity
-from .fitting import fitted, quiet, sample_names, views_of
+from .fitting import Samples, fitted, quiet, views_of
 
 SEPARATED = 0.75  # separation from which a view is said to separate two clusters
 MERGED = 0.4  # separation below which two clusters are said to be one for a view
@@ -103,10 +102,8 @@ class ViewProfile:
         lines += [self.pair_sentence(a, b) for a, b in pairs[:LISTED]]
         if more > 0:
             lines.append(f"{more} more pairs of clusters are not separated by every view")
-        if not pairs and len(blind) < len(self.names):
-            lines.append(
-                "every pair of clusters is separated by at least one view and merged by none"
-            )
+        every = "every pair of clusters is separated by at least one view and merged by none"
+        lines += [every] if not pairs and len(blind) < len(self.names) else []
         return tuple(lines)
 
     def pair_sentence(self, a: int, b: int) -> str:
@@ -135,7 +132,7 @@ def profile_of(evidence: Evidence) -> ViewProfile:
     graphs = enumerate(evidence.graphs)
     found = [separation(graph, labels, k, evidence.built.held(p)) for p, graph in graphs]
     parts = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
-    return ViewProfile(evidence.names, np.bincount(labels, minlength=k), *parts)
+    return ViewProfile(evidence.built.names, np.bincount(labels, minlength=k), *parts)
 
 
 @dataclass(frozen=True)
@@ -146,55 +143,37 @@ class Evidence:
     ----------
     model : MultiViewClusterer
         Fitted.
-    data : MultiView
-        The views; 5000 drawn samples where there are more than 20 000.
-    rows : (n,) int array
-        Which samples of the fit they are.
+    samples : Samples
+        The distinct ones; 5000 drawn samples where there are more than 20 000.
     built : ViewGraphs
         The affinity graphs of graph fusion, whatever the method.
+    graphs : tuple of (n, n) sparse arrays
+        The same as matrices.
+    labels : (n,) int array
+    k : int
+        Number of clusters found.
     """
 
     model: Any
-    data: MultiView
-    rows: np.ndarray
+    samples: Samples
     built: ViewGraphs
-
-    @cached_property
-    def graphs(self) -> tuple[sp.csr_array, ...]:
-        """The graphs (n, n) of all views."""
-        return tuple(self.built)
-
-    @cached_property
-    def labels(self) -> np.ndarray:
-        return np.asarray(self.model.labels_)[self.rows]
-
-    @property
-    def k(self) -> int:
-        """Number of clusters found."""
-        return int(np.max(self.model.labels_)) + 1
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.data.names
-
-    @property
-    def index(self) -> np.ndarray:
-        """Names of the samples, or their positions."""
-        return sample_names(self.data, self.rows)
+    graphs: tuple[sp.csr_array, ...]
+    labels: np.ndarray
+    k: int
 
     @cached_property
     def weights(self) -> np.ndarray:
         """Weights of the views (m,); equal ones where the method has none."""
-        m = len(self.names)
+        m = len(self.built.names)
         return np.asarray(getattr(self.model, "weights_", np.full(m, 1 / m)), dtype=float)
 
     @cached_property
     def trusted(self) -> list[int]:
         """Views that are neither unrelated to the others nor hardly used."""
         unrelated = set(getattr(self.model, "unrelated_views_", ()))
-        least = SMALL * self.weights.sum() / len(self.names)
+        least = SMALL * self.weights.sum() / len(self.built.names)
         return [
-            p for p, name in enumerate(self.names)
+            p for p, name in enumerate(self.built.names)
             if name not in unrelated and self.weights[p] >= least
         ]  # fmt: skip
 
@@ -218,7 +197,7 @@ class Evidence:
         """The graph on which partitions are compared: the fused one, or of the average kernel."""
         if isinstance(self.model, GraphFusion):
             return blend(self.mean, self.joint, self.joint_share)
-        return self.model.affinity(self.data, self.k)
+        return self.model.affinity(self.samples.data, self.k)
 
     @cached_property
     def modularity(self) -> float:
@@ -233,15 +212,14 @@ class Evidence:
 def evidence_of(estimator: Any, views: Any, random_state: int = 0) -> Evidence:
     """Return the graphs of all views of a fitted model; an unfitted one is fitted first."""
     model = fitted(estimator, views)
-    data, rows = views_of(model, views, random_state)
-    with quiet():
-        graph_fusion = model if isinstance(model, GraphFusion) else _graph_fusion_of(model, data)
-        return Evidence(model, data, rows, graph_fusion.view_graphs(data))
-
-
-def _graph_fusion_of(model: Any, data: MultiView) -> GraphFusion:
+    some = views_of(model, views, random_state)
     k = int(np.max(model.labels_)) + 1
-    return GraphFusion(k, precomputed=data.kernels, indefinite="ignore")
+    default = GraphFusion(k, precomputed=some.data.kernels, indefinite="ignore")
+    with quiet():
+        own = model if isinstance(model, GraphFusion) else default
+        built = own.view_graphs(some.data)
+        labels = np.asarray(model.labels_)[some.rows]
+        return Evidence(model, some, built, tuple(built), labels, k)
 
 
 class Separation(NamedTuple):
@@ -303,24 +281,20 @@ def separation(
     Q = member.T @ (graph.power(2) @ member)
     own = to[np.arange(len(labels)), labels]
 
-    inner, total = np.diag(B), B.sum()
-    degree = B.sum(axis=1)
+    inner, degree, total = np.diag(B), B.sum(axis=1), B.sum()
     squares = np.full(k, float((to.sum(axis=1) ** 2).sum()))
     clusters, chance = _two_groups(
         inner, total - 2 * degree + inner, degree - inner, sizes, sizes.sum() - sizes,
         np.full(k, float(Q.sum())), squares,
     )  # fmt: skip
-    half = np.array(
-        [((own[at, None] + to[at]) ** 2).sum(axis=0) for at in (labels == c for c in range(k))]
-    )
+    half = np.array([((own[at, None] + to[at]) ** 2).sum(axis=0) for at in member.T > 0])
     half[np.diag_indices(k)] = 0.0
     q = np.diag(Q)
     pairs, pair_chance = _two_groups(
         inner[:, None], inner[None, :], B, sizes[:, None], sizes[None, :],
         q[:, None] + q[None, :] + 2 * Q, half + half.T,
     )  # fmt: skip
-    for found in (pairs, pair_chance):
-        np.fill_diagonal(found, np.nan)
+    pairs[np.diag_indices(k)] = pair_chance[np.diag_indices(k)] = np.nan
     return Separation(clusters, chance, pairs, pair_chance)
 
 

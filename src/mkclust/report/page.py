@@ -143,10 +143,7 @@ class Page:
     def reproducibility(self) -> np.ndarray | None:
         """Mean share of refits that keep a sample in its cluster, by cluster."""
         found = self.stability
-        if found is None:
-            return None
-        sizes = np.maximum(np.bincount(found.labels, minlength=self.k), 1)
-        return np.bincount(found.labels, weights=found.samples, minlength=self.k) / sizes
+        return None if found is None else found.by_cluster(self.k)
 
     def present(self, p: int) -> np.ndarray | None:
         """Which samples a view holds (n,); None where it holds all."""
@@ -269,7 +266,8 @@ def _limits(page: Page) -> dict[str, Any]:
 def _tiles(page: Page) -> dict[str, str]:
     tiles = {}
     if page.stability is not None:
-        tiles["reproducibility"] = number(float(page.stability.samples.mean()))
+        kept = page.stability.samples[page.stability.distinct[page.stability.rows]]
+        tiles["reproducibility"] = number(float(kept.mean()))
     if page.silhouettes is not None:
         tiles["silhouette"] = number(page.silhouettes.mean)
     if page.classes is not None:

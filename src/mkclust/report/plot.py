@@ -157,7 +157,7 @@ def sizes(model: Any, found: Stability | None = None, ax: Any = None) -> Any:
     ax = _axes(ax, 0.35 * len(counts) + 1.4, 6.0)
     ax.barh(range(len(counts)), counts, color=[cluster_style(c)[0] for c in range(len(counts))])
     for c, count in enumerate(counts):
-        kept = None if found is None else float(np.mean(found.samples[found.labels == c]))
+        kept = None if found is None else float(found.by_cluster(len(counts))[c])
         more = "" if kept is None else f", reproducibility {number(kept)}"
         ax.annotate(f" {count}{more}", (count, c), va="center", fontsize=9)
     ax.set_yticks(range(len(counts)), [f"cluster {c}" for c in range(len(counts))])
@@ -174,8 +174,8 @@ def features(model: Any, views: Any, found: Markers, count: int = 5, ax: Any = N
     at 2.5 standard deviations; samples that a view lacks are gray.
     """
     _require(found, Markers, "features", "mkclust.inspection.markers")
-    data, rows = views_of(model, views)
-    labels = np.asarray(model.labels_)[rows]
+    some = views_of(model, views)
+    data, labels = some.data, np.asarray(model.labels_)[some.rows]
     order = np.argsort(labels, kind="stable")
     first = np.concatenate([found.top(c, count) for c in range(int(labels.max()) + 1)])
     chosen = dict.fromkeys(zip(found.view[first], found.feature[first], strict=True))
