@@ -65,9 +65,8 @@ def default_n_neighbors(n: int, k: int) -> int:
 
 def neighbors_note(asked: int | None, used: int) -> tuple[str, ...]:
     """Return the note that there are fewer neighbors than asked for, if so."""
-    if asked is None or asked <= used:
-        return ()
-    return (f"n_neighbors = {asked} is more than there are: {used} neighbors were used",)
+    note = f"n_neighbors = {asked} is more than there are: {used} neighbors were used"
+    return (note,) if asked is not None and asked > used else ()
 
 
 @dataclass(frozen=True)
@@ -143,14 +142,13 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             self._note_gaps()
             warn_of_input(views)
             group = self._find_duplicates(views, k)
-        if group is None:
-            self._fit(views, k)
-        elif 2 * (group.max() + 1) < len(group) and self._tables_only(views):
+        if group is not None and 2 * (group.max() + 1) < len(group) and self._tables_only(views):
             self._fit(views[_first_of(group)], k)  # else neighbors would mostly be duplicates
             self._extend_to(group)
         else:
             self._fit(views, k)
-            self._unite(group)
+            if group is not None:
+                self._unite(group)
         self._note_components(views)
         self._warn_of_unrelated(views)
         return self
