@@ -65,12 +65,12 @@ class TestViewGraphs:
         graphs = ViewGraphs(views, 4)
         for p in range(2):
             held = views.present[:, p]
-            np.testing.assert_array_equal(graphs.held(p), held)
+            np.testing.assert_array_equal(graphs.views.held[:, p], held)
             expected = affinity_graph(view_metrics(views.views[p][held], "a"), 4).toarray()
             dense = graphs[p].toarray()
             np.testing.assert_allclose(dense[np.ix_(held, held)], expected, atol=1e-12)
             assert not dense[~held].any() and not dense[:, ~held].any()
-        assert ViewGraphs(MultiView(tables(rng)), 4).held(1).tolist() == [True] * N
+        assert ViewGraphs(MultiView(tables(rng)), 4).views.held[:, 1].tolist() == [True] * N
 
     def test_cells_that_are_missing_are_refused(self, rng):
         X = tables(rng)

@@ -78,7 +78,8 @@ def weights_from_sample(sample: MultiView, k: int, n_neighbors: int, seed: int) 
     chosen = graphs.weights(graphs.subspaces(2 * k), k)
     weights, alone = chosen.weights.copy(), in_no_used(graphs, chosen.weights)
     for p in np.flatnonzero(weights == 0).tolist():
-        if (graphs.held(p) & alone).any():  # links of some rows only would not connect them
+        # Links of some rows only would not connect them.
+        if (graphs.views.held[:, p] & alone).any():
             weights[p] = chosen.weights[chosen.weights > 0].mean()
     return SampledFusion(replace(chosen, weights=weights / weights.sum()), graphs)
 

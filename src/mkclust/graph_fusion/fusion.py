@@ -111,13 +111,13 @@ def in_all_used(graphs: ViewGraphs, weights: np.ndarray) -> np.ndarray:
 def joint_graph(graphs: ViewGraphs, weights: np.ndarray) -> sp.csr_array:
     """Return the affinity graph of the joint distance, over samples that every used view holds."""
     used = np.flatnonzero(weights > 0).tolist()
-    everywhere = in_all_used(graphs, weights)
+    held, everywhere = graphs.views.held, in_all_used(graphs, weights)
     if np.count_nonzero(everywhere) <= graphs.n_neighbors:
         return sp.csr_array((len(everywhere), len(everywhere)))
     if len(used) == 1:
         return graphs[used[0]]
     shared = [
-        tuple((part.subset(everywhere[graphs.held(p)]), share) for part, share in graphs.metrics(p))
+        tuple((part.subset(everywhere[held[:, p]]), share) for part, share in graphs.metrics(p))
         for p in used
     ]
 

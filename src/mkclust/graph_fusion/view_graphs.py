@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,6 +32,7 @@ from ..linalg.threads import ALL, in_parallel, one_blas_thread
 from .diffusion_map import n_components_for
 
 SIDE_BY_SIDE = 4096  # samples up to which graphs of several views are built at once
+SORTING = Lock()
 KEPT = 512 << 20  # bytes: the points of all metrics are kept up to this size, else made again
 WIDE = 10  # a view is wide if it has more than one column per so many samples
 PRODUCTS = 3 * 8  # bytes per pair of samples: inner products under the metrics of a view
@@ -57,7 +59,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
         self._graphs = in_parallel(self._graph, self._all, self.at_once)
 
     def _key(self, p: int) -> tuple[object, ...]:
-        held = None if self.views.present is None else self.held(p).tobytes()
+        held = None if self.views.present is None else self.views.held[:, p].tobytes()
         kind = self.views.kinds[p], self.indefinite
         return "graph", id(self.views.views[p]), held, kind, self.n_neighbors
 
@@ -95,15 +97,11 @@ class ViewGraphs(Sequence[sp.csr_array]):
         wide = sum(view.shape[1] >= n // WIDE for view in self.views.views)
         return n // WIDE if PRODUCTS * n**2 * wide <= KEPT // 2 else n
 
-    def held(self, p: int) -> np.ndarray:
-        """Return which samples view p holds: (n,)."""
-        return self.views.held[:, p]
-
     def __len__(self) -> int:
         return len(self.names)
 
     def __getitem__(self, p: int) -> sp.csr_array:  # type: ignore[override]
-        return pad_graph(self._graphs[p].graph, self.held(p))
+        return pad_graph(self._graphs[p].graph, self.views.held[:, p])
 
     def subspaces(self, size: int) -> Subspaces:
         """Return the `size` leading eigenvectors of every graph, each centered; at most n."""
@@ -113,7 +111,7 @@ class ViewGraphs(Sequence[sp.csr_array]):
     def redundancy(self) -> np.ndarray:
         """Return the redundancy of all pairs of views, (m, m)."""
         parts = [self.metrics(p)[0][0] for p in self._all]
-        return redundancy(list(self), parts, [self.held(p) for p in self._all])
+        return redundancy(list(self), parts, [self.views.held[:, p] for p in self._all])
 
     @cached_property
     def varying_columns(self) -> np.ndarray:
@@ -139,7 +137,9 @@ class ViewGraphs(Sequence[sp.csr_array]):
     def weights(self, subspaces: Subspaces, k: int) -> ViewWeights:
         """Return the weights of the views for k clusters, from their leading eigenvectors."""
         size = n_components_for(len(self.views), k) - 1
-        with one_blas_thread():  # rounding of the weights decides ties in the joint graph
+        # Rounding of the weights decides ties in the joint graph. Graphs that refits share are
+        # sorted in place here.
+        with one_blas_thread(), SORTING:
             if not self.informative.any():
                 raise InputError(
                     "all samples are equally far apart in every view: there is nothing to cluster"

@@ -130,7 +130,7 @@ def profile_of(evidence: Evidence) -> ViewProfile:
     """Return the profile of the model's labels."""
     labels, k = evidence.labels, evidence.k
     graphs = enumerate(evidence.graphs)
-    found = [separation(graph, labels, k, evidence.built.held(p)) for p, graph in graphs]
+    found = [separation(graph, labels, k, evidence.built.views.held[:, p]) for p, graph in graphs]
     parts = (np.stack(part, axis=-1) for part in zip(*found, strict=True))
     return ViewProfile(evidence.built.names, np.bincount(labels, minlength=k), *parts)
 
