@@ -308,8 +308,8 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             )
         if distinct == n:
             return None
-        copies = f"{n - distinct} of {n} samples are equal to others in every view"
-        self._note(f"{copies}: structure and reproducibility count the {distinct} distinct samples")
+        counted = f"the verdict counts {distinct} distinct samples"
+        self._note(f"{n - distinct} of {n} samples are copies: {counted}")
         return group
 
     def _extend_to(self, group: np.ndarray) -> None:

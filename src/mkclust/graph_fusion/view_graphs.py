@@ -149,14 +149,13 @@ class ViewGraphs(Sequence[sp.csr_array]):
         return view_weights(overlap, size, redundancy, p_values, self.informative)
 
     def notes(self) -> list[str]:
-        """Return the sentence that names metrics that were left out, if any."""
+        """Return a note on metrics under which samples hardly differ, which are left out."""
         found = [
             f"{' and '.join(names)} of {view}"
             for p, view in enumerate(self.names)
             if (names := left_out(self.metrics(p), self.views.kinds[p]))
         ]
-        note = f"metrics under which samples hardly differ were left out: {', '.join(found)}"
-        return [note] if found else []
+        return [f"metrics left out: {', '.join(found)}"] if found else []
 
     def spreads(self) -> tuple[tuple[float, ...], ...]:
         """Return the mean squared distance under every metric of every view."""
