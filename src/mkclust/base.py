@@ -308,8 +308,8 @@ class MultiViewClusterer(Membership, TakesViews, ClusterMixin, BaseEstimator, AB
             )
         if distinct == n:
             return None
-        counted = f"the verdict counts {distinct} distinct samples"
-        self._note(f"{n - distinct} of {n} samples are copies: {counted}")
+        copies = f"{n - distinct} of {n} samples are equal to others in every view"
+        self._note(f"{copies}: {distinct} are distinct")
         return group
 
     def _extend_to(self, group: np.ndarray) -> None:

@@ -42,7 +42,7 @@ def test_a_fit_of_duplicates_is_that_of_the_distinct_samples(method, tmp_path):
     views = datasets.make_views(60, n_clusters=3, n_views=2, noise=0.5, random_state=0)
     group = np.random.default_rng(0).permutation(np.repeat(np.arange(60), 3))
     many = [view[group] for view in views.views]
-    with pytest.warns(DegenerateWarning, match=r"120 of 180 samples are copies"):
+    with pytest.warns(DegenerateWarning, match=r"120 of 180 samples are equal to others"):
         model = method(3, random_state=0).fit(many)
     first = np.sort(np.unique(group, return_index=True)[1])
     alone = method(3, random_state=0).fit([view[first] for view in many])

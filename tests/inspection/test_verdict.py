@@ -39,7 +39,7 @@ def test_noise_is_called_noise_also_with_k_given(k):
 @pytest.mark.filterwarnings("ignore::mkclust.exceptions.UnrelatedWarning")
 def test_copies_of_noise_are_no_clusters():
     noise = make_views(90, 2, 0, n_noise_views=2, random_state=0)
-    with pytest.warns(DegenerateWarning, match="90 of 180 samples are copies"):
+    with pytest.warns(DegenerateWarning, match="90 of 180 samples are equal"):
         model = cluster(noise[np.repeat(np.arange(90), 2)], 3, random_state=0)
     found, alone = model.verdict_, cluster(noise, 3, random_state=0).verdict_
     assert (found.p_value, found.unrelated) == (alone.p_value, alone.unrelated)
